@@ -1,4 +1,5 @@
-// ArrayView (borrows) and HostArray (owns): the nouns that walk from ingest to emit.
+// ArrayView (borrows), SourceFacts (says more) and HostArray (owns): the nouns that walk from ingest to
+// emit.
 #pragma once
 
 #include <ashore/dtype.hpp>
@@ -19,6 +20,16 @@ struct ArrayView {
   bool byte_swapped = false; ///< the elements are in the byte order that is not the machine's
   bool read_only = false;
   LayoutView layout;
+};
+
+/// What ingest learnt about one array; the plan needs nothing else.
+struct SourceFacts {
+  ArrayView view;              ///< for a device array: its layout and dtype, with null data
+  bool on_device = false;      ///< the host cannot read the memory; a framework will bring it
+  bool conjugated = false;     ///< the values are the conjugates of the elements (conj bit)
+  bool negated = false;        ///< the values are the elements times -1 (neg bit)
+  bool zeros = false;          ///< no storage: every value is zero
+  bool requires_grad = false;  ///< known only where somebody asked for it; never changes the plan
 };
 
 /// An array in host memory that keeps its memory alive: its own, or that of the producer it shares.

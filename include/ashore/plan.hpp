@@ -27,16 +27,6 @@ struct Options {
   bool byte_swapped = false;   ///< with `dtype`: in the byte order that is not the machine's
 };
 
-/// What ingest learnt about one array; the plan needs nothing else.
-struct SourceFacts {
-  ArrayView view;              ///< for a device array: its layout and dtype, with null data
-  bool on_device = false;      ///< the host cannot read the memory; a framework will bring it
-  bool conjugated = false;     ///< the values are the conjugates of the elements (conj bit)
-  bool negated = false;        ///< the values are the elements times -1 (neg bit)
-  bool zeros = false;          ///< no storage: every value is zero
-  bool requires_grad = false;  ///< known only where somebody asked for it; never changes the plan
-};
-
 /// What the other side can hold; a share that breaks one of these becomes a copy.
 struct Target {
   bool read_only = true;         ///< can hold read-only memory

@@ -3,7 +3,7 @@
 
 namespace ashore {
 
-/// Return the version of the linked library, such as "0.1.0".
+/// Return the version of the linked library, such as "1.4.2".
 const char* version() noexcept;
 
 }  // namespace ashore

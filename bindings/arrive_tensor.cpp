@@ -1,0 +1,115 @@
+// Torch tensors in: through the C exchange API on the hot path, else through ashore/_torch.py.
+//
+// The exchange API checks nothing, so this does: data without memory, the conj and neg bits, the device. What is no
+// exact Tensor or Parameter, or what the exchange API cannot read, is described by PyTorch's own attributes instead.
+#include "arrival.hpp"
+
+#include "core/dlpack_dtype.hpp"
+#include "ingest/dlpack.hpp"
+
+#include <algorithm>
+
+namespace ashore::python {
+namespace {
+
+bool has_elements(const dlpack::Tensor& tensor) {
+  for (int axis = 0; axis < tensor.ndim; ++axis) {
+    if (tensor.shape[axis] == 0) return false;
+  }
+  return true;
+}
+
+// Try the C exchange API. kNoArray: the tensor needs the long way.
+Arrived read_exchange(const Torch& torch, PyObject* tensor, Arrival& arrival) {
+  dlpack::Tensor read;
+  if (torch.exchange->dltensor_from_py_object_no_sync(tensor, &read) != 0) {
+    PyErr_Clear();
+    return Arrived::kNoArray;
+  }
+  if (read.data == nullptr && has_elements(read)) return Arrived::kNoArray;
+  if (!ingest::read_tensor(read, 0, arrival.layout, arrival.facts).ok()) return Arrived::kNoArray;
+  // On the PyTorch side a sub-byte dtype shows as another one here only by its bits, which read_tensor refused.
+  const int negated = torch.is_neg.truth(tensor);
+  if (negated < 0) return Arrived::kError;
+  arrival.facts.negated = negated == 1;
+  if (is_complex(arrival.facts.view.dtype)) {
+    const int conjugated = torch.is_conj.truth(tensor);
+    if (conjugated < 0) return Arrived::kError;
+    arrival.facts.conjugated = conjugated == 1;
+  }
+  return Arrived::kYes;
+}
+
+// Ask PyTorch in Python. Its answer is (dtype, shape, strides, address, on device, conj, neg, zeros).
+Arrived describe(const Torch& torch, PyObject* tensor, Arrival& arrival) {
+  Ref answer = Ref::steal(PyObject_CallOneArg(torch.describe, tensor));
+  if (!answer) return Arrived::kError;
+  const char* dtype_name = nullptr;
+  PyObject *shape = nullptr, *strides = nullptr, *address = nullptr;
+  int on_device = 0, conjugated = 0, negated = 0, zeros = 0;
+  if (!PyArg_ParseTuple(answer.get(), "sO!O!Opppp", &dtype_name, &PyTuple_Type, &shape, &PyTuple_Type,
+                        &strides, &address, &on_device, &conjugated, &negated, &zeros)) {
+    return Arrived::kError;
+  }
+  std::int64_t shape_elems[kMaxDims];
+  std::int64_t strides_elems[kMaxDims];
+  const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
+  if (ndim > kMaxDims) {
+    raise(PyExc_TypeError, "a tensor of " + std::to_string(ndim) + " dimensions is beyond NumPy's limit of 64");
+    return Arrived::kError;
+  }
+  for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
+    shape_elems[axis] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, axis));
+    strides_elems[axis] = PyLong_AsLongLong(PyTuple_GET_ITEM(strides, axis));
+  }
+  const DType dtype = *dtype_from_name(dtype_name);
+  dlpack::Tensor read{};
+  read.data = PyLong_AsVoidPtr(address);
+  if (PyErr_Occurred()) return Arrived::kError;
+  read.device = {on_device ? dlpack::kExtDev : dlpack::kCPU, 0};
+  read.ndim = static_cast<std::int32_t>(ndim);
+  read.dtype = *dtype_to_dlpack(dtype);
+  read.shape = shape_elems;
+  read.strides = strides_elems;
+  if (zeros) {  // every element is the same one
+    alignas(16) static char zero[16];
+    read.data = zero;
+    std::fill_n(strides_elems, ndim, 0);
+  }
+  const Status status = ingest::read_tensor(read, 0, arrival.layout, arrival.facts);
+  if (!status.ok()) {
+    raise(status);
+    return Arrived::kError;
+  }
+  arrival.facts.conjugated = conjugated != 0;
+  arrival.facts.negated = negated != 0;
+  arrival.facts.zeros = zeros != 0;
+  return Arrived::kYes;
+}
+
+}  // namespace
+
+Arrived arrive_tensor(const Torch& torch, PyObject* tensor, Arrival& arrival) {
+  arrival.origin = Origin::kTensor;
+  Arrived arrived = Arrived::kNoArray;
+  if (torch.exchange != nullptr && is_plain_tensor(torch, tensor)) {
+    arrived = read_exchange(torch, tensor, arrival);
+  }
+  if (arrived == Arrived::kNoArray) arrived = describe(torch, tensor, arrival);
+  arrival.object = Ref::borrow(tensor);
+  return arrived;
+}
+
+bool fetch(const Arrival& device, Arrival& host) {
+  const Torch* torch = loaded_torch();
+  if (torch == nullptr) return false;
+  Ref copy = Ref::steal(PyObject_CallOneArg(torch->fetch, device.object.get()));
+  if (!copy) return false;
+  host.fresh = true;
+  if (arrive_tensor(*torch, copy.get(), host) != Arrived::kYes) return false;
+  if (!host.facts.on_device) return true;
+  raise(PyExc_RuntimeError, "PyTorch's copy of the tensor is still on a device; it cannot be reached from here");
+  return false;
+}
+
+}  // namespace ashore::python

@@ -1,0 +1,235 @@
+// Arrivals out as torch tensors: the tensor itself, a tensor on the same memory, or a copy; then to the device.
+#include "land.hpp"
+
+#include "core/dlpack_dtype.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+namespace ashore::python {
+namespace {
+
+// A DLPack struct on memory that a Python object keeps alive; one allocation with its shape and strides behind it.
+struct Export {
+  dlpack::ManagedTensorVersioned managed;
+  PyObject* owner;
+  std::int64_t extents[2 * kMaxDims];
+};
+
+// PyTorch calls this when the last tensor dies, on whatever thread.
+void drop_export(dlpack::ManagedTensorVersioned* managed) {
+  auto* self = static_cast<Export*>(managed->manager_ctx);
+  if (Py_IsInitialized() != 0) {  // at exit the process's memory goes anyway
+    const PyGILState_STATE state = PyGILState_Ensure();
+    Py_DECREF(self->owner);
+    PyGILState_Release(state);
+  }
+  std::free(self);
+}
+
+// A stride as PyTorch can hold it: axes of length 0 or 1 do not count, and get what row-major order gives (contract T3).
+void torch_strides(LayoutView layout, std::int64_t item_bytes, std::int64_t* strides) {
+  std::int64_t next = 1;
+  for (int axis = layout.ndim - 1; axis >= 0; --axis) {
+    const std::int64_t length = layout.shape[axis];
+    strides[axis] = length <= 1 ? next : layout.strides_bytes[axis] / item_bytes;
+    if (strides[axis] < 0) strides[axis] = next;  // of an empty array
+    next = length == 0 ? next : std::max(next, strides[axis] * length);
+  }
+}
+
+// A tensor on the view's memory through PyTorch's exchange API.
+PyObject* share_exchange(const Torch& torch, const ArrayView& view, PyObject* owner) {
+  auto* self = static_cast<Export*>(std::malloc(sizeof(Export)));
+  if (self == nullptr) return PyErr_NoMemory();
+  std::int64_t* shape = self->extents;
+  std::int64_t* strides = shape + view.layout.ndim;
+  std::copy_n(view.layout.shape, view.layout.ndim, shape);
+  torch_strides(view.layout, static_cast<std::int64_t>(size_bytes(view.dtype)), strides);
+  self->owner = Py_NewRef(owner);
+  self->managed = {{dlpack::kMajorVersion, dlpack::kMinorVersion},
+                   self,
+                   drop_export,
+                   0,
+                   {view.data, {dlpack::kCPU, 0}, view.layout.ndim, *dtype_to_dlpack(view.dtype), shape, strides, 0}};
+  void* tensor = nullptr;
+  if (torch.exchange->managed_tensor_to_py_object_no_sync(&self->managed, &tensor) != 0) {
+    drop_export(&self->managed);
+    return nullptr;
+  }
+  return static_cast<PyObject*>(tensor);
+}
+
+// The same for a PyTorch without the exchange API: the memory as an ndarray of integers that carry the bits.
+PyObject* share_carrier(const Torch& torch, const ArrayView& view, Ref owner) {
+  ArrayView carrier = view;
+  switch (size_bytes(view.dtype)) {
+    case 1: carrier.dtype = DType::kUInt8; break;
+    case 2: carrier.dtype = DType::kInt16; break;
+    case 4: carrier.dtype = DType::kInt32; break;
+    case 8: carrier.dtype = DType::kInt64; break;
+    default: carrier.dtype = DType::kComplex128; break;
+  }
+  Layout layout(view.layout);
+  const auto item_bytes = static_cast<std::int64_t>(size_bytes(view.dtype));
+  torch_strides(view.layout, item_bytes, layout.strides_bytes);
+  for (int axis = 0; axis < layout.ndim; ++axis) layout.strides_bytes[axis] *= item_bytes;
+  carrier.layout = layout.view();
+  Ref array = Ref::steal(wrap_memory(carrier, false, std::move(owner)));
+  const std::string dtype(name(view.dtype));
+  return array ? PyObject_CallFunction(torch.wrap, "Os", array.get(), dtype.c_str()) : nullptr;
+}
+
+PyObject* share(const Torch& torch, const Arrival& arrival) {
+  if (torch.exchange != nullptr) return share_exchange(torch, arrival.facts.view, arrival.object.get());
+  return share_carrier(torch, arrival.facts.view, Ref::borrow(arrival.object.get()));
+}
+
+PyObject* tuple_of(const std::int64_t* values, int count) {
+  PyObject* tuple = PyTuple_New(count);
+  if (tuple == nullptr) return nullptr;
+  for (int i = 0; i < count; ++i) {
+    PyObject* value = PyLong_FromLongLong(values[i]);
+    if (value == nullptr) {
+      Py_DECREF(tuple);
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(tuple, i, value);
+  }
+  return tuple;
+}
+
+// A new host tensor with the arrival's values, its memory PyTorch's own, so that it can be resized and sent.
+PyObject* copy(const Torch& torch, const Arrival& arrival, const Plan& plan) {
+  Layout layout;
+  const auto item_bytes = static_cast<std::int64_t>(size_bytes(plan.to));
+  compact_layout(arrival.facts.view.layout, plan.order, item_bytes, layout);
+  std::int64_t strides[kMaxDims];
+  torch_strides(layout.view(), item_bytes, strides);
+  Ref shape_tuple = Ref::steal(tuple_of(layout.shape, layout.ndim));
+  Ref strides_tuple = Ref::steal(tuple_of(strides, layout.ndim));
+  if (!shape_tuple || !strides_tuple) return nullptr;
+  const std::string dtype(name(plan.to));
+  Ref made = Ref::steal(PyObject_CallFunction(torch.empty, "OOs", shape_tuple.get(), strides_tuple.get(), dtype.c_str()));
+  PyObject *tensor = nullptr, *address = nullptr;
+  if (!made || !PyArg_ParseTuple(made.get(), "OO", &tensor, &address)) return nullptr;
+  const ArrayView destination{PyLong_AsVoidPtr(address), plan.to, false, false, layout.view()};
+  if (PyErr_Occurred()) return nullptr;
+  if (destination.data == nullptr && count_elems(destination.layout) > 0) {
+    return raise(PyExc_RuntimeError, "PyTorch made a tensor without memory; convert outside fake and meta modes");
+  }
+  return write_values(arrival, destination) ? Py_NewRef(tensor) : nullptr;
+}
+
+// Whether PyTorch has the dtype, with the way out in the message.
+bool check_torch_dtype(const Torch& torch, DType dtype) {
+  const std::string text(name(dtype));
+  Ref known = Ref::steal(PyObject_CallFunction(torch.has_dtype, "s", text.c_str()));
+  if (!known) return false;
+  if (known.get() == Py_True) return true;
+  raise(PyExc_TypeError, "the installed torch has no dtype " + text + "; pass dtype= with one that it has");
+  return false;
+}
+
+bool can_require_grad(DType dtype, std::string_view text) {
+  const DTypeKind kind = info(dtype).kind;
+  if (kind == DTypeKind::kFloat || kind == DTypeKind::kComplex) return true;
+  raise(PyExc_ValueError, "requires_grad=True, but a tensor of dtype " + std::string(text) +
+                              " cannot carry a gradient; pass a floating dtype=");
+  return false;
+}
+
+// What a tensor still lacks once it is on the right device.
+PyObject* finish(const TorchRequest& request, Ref tensor) {
+  if (!tensor || !request.requires_grad) return tensor.release();
+  return PyObject_CallOneArg(request.torch->require_grad, tensor.get());
+}
+
+// Move a new host tensor on to the device that was asked for.
+PyObject* send(const TorchRequest& request, Ref tensor, PyObject* device) {
+  if (tensor && device != nullptr) {
+    tensor = Ref::steal(PyObject_CallFunctionObjArgs(request.torch->to_device, tensor.get(), device, Py_False, nullptr));
+  }
+  return finish(request, std::move(tensor));
+}
+
+int truth_of(PyObject* owner, const char* attribute) {
+  Ref value = Ref::steal(PyObject_GetAttrString(owner, attribute));
+  return value ? PyObject_IsTrue(value.get()) : -1;
+}
+
+// The tensor itself, or a leaf on its memory, where neither dtype nor device have to change.
+PyObject* keep_tensor(const TorchRequest& request, PyObject* tensor) {
+  if (!request.requires_grad) return Py_NewRef(tensor);
+  const int requires_grad = truth_of(tensor, "requires_grad");
+  const int is_leaf = requires_grad == 1 ? truth_of(tensor, "is_leaf") : 0;
+  if (requires_grad < 0 || is_leaf < 0) return nullptr;
+  if (is_leaf == 1) return Py_NewRef(tensor);
+  return finish(request, Ref::steal(PyObject_CallOneArg(request.torch->detach_leaf, tensor)));
+}
+
+}  // namespace
+
+// A tensor in: unchanged where it can be, else by the cheapest of a leaf on its memory, a move and a copy.
+PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request) {
+  const Torch& torch = *request.torch;
+  bool same_device = true;
+  if (request.device) {
+    Ref is_on = Ref::steal(PyObject_CallFunctionObjArgs(torch.is_on, tensor, request.device.get(), nullptr));
+    if (!is_on) return nullptr;
+    same_device = is_on.get() == Py_True;
+  }
+  Ref dtype_name = Ref::steal(PyObject_CallOneArg(torch.dtype_name, tensor));
+  if (!dtype_name) return nullptr;
+  const char* dtype_text = PyUnicode_AsUTF8(dtype_name.get());
+  if (dtype_text == nullptr) return nullptr;
+  const auto dtype = dtype_from_name(dtype_text);
+  const bool same_dtype = !request.options.dtype || request.options.dtype == dtype;
+  const DType to = request.options.dtype.value_or(dtype.value_or(DType::kBits8));
+  if (request.requires_grad && !can_require_grad(to, dtype_text)) return nullptr;
+  if (same_device && same_dtype && request.options.copy != Copy::kAlways) return keep_tensor(request, tensor);
+  if (request.never_copies()) {
+    const std::string why = same_device ? "another dtype (" + std::string(dtype_text) + " to " + std::string(name(to)) + ")"
+                                        : "another device";
+    return raise(PyExc_ValueError, "copy=False, but " + why + " needs a copy; pass copy=None or copy=True");
+  }
+  Ref home = request.device ? Ref::borrow(request.device.get()) : Ref::steal(PyObject_GetAttr(tensor, names().device));
+  if (!home) return nullptr;
+  if (same_dtype) {  // a move alone: PyTorch's own
+    Ref bare = Ref::steal(torch.detach(tensor));
+    if (!bare) return nullptr;
+    return finish(request, Ref::steal(PyObject_CallFunctionObjArgs(torch.to_device, bare.get(), home.get(), Py_True, nullptr)));
+  }
+  Arrival arrival;  // casts happen on the host (contract C4)
+  if (arrive_tensor(torch, tensor, arrival) != Arrived::kYes) return nullptr;
+  return land_torch(arrival, request, home.get());
+}
+
+PyObject* land_torch(Arrival& arrival, const TorchRequest& request, PyObject* home) {
+  if (arrival.opaque) {
+    return raise(PyExc_TypeError, "an array of dtype " +
+                                      dtype_text(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(arrival.object.get()))) +
+                                      " has no torch dtype; convert it to numbers first");
+  }
+  Options options = request.options;
+  if (!settle_options(arrival, options)) return nullptr;
+  const DType to = options.dtype.value_or(arrival.facts.view.dtype);
+  if (!check_torch_dtype(*request.torch, to)) return nullptr;
+  if (request.requires_grad && !can_require_grad(to, name(to))) return nullptr;
+  Result<Plan> plan = make_plan(arrival.facts, options, kTorchTarget);
+  if (!plan.ok()) return raise(plan.status());
+  if (plan->path == Path::kFramework) {
+    Arrival host;
+    return fetch(arrival, host) ? land_torch(host, request, home) : nullptr;
+  }
+  if (home != nullptr && request.never_copies()) {
+    return raise(PyExc_ValueError, "copy=False, but another device needs a copy; pass copy=None or copy=True");
+  }
+  // Nothing of an empty array has to be kept: its producer's deleter runs before we return (contract N9).
+  const bool is_share = plan->path == Path::kShare && count_elems(arrival.facts.view.layout) > 0;
+  Ref tensor = Ref::steal(is_share ? share(*request.torch, arrival) : copy(*request.torch, arrival, *plan));
+  return send(request, std::move(tensor), home);
+}
+
+}  // namespace ashore::python

@@ -1,0 +1,141 @@
+// Implements torch_bridge.hpp.
+#include "torch_bridge.hpp"
+
+namespace ashore::python {
+namespace {
+
+Torch g_torch;
+bool g_loaded = false;
+
+PyObject* no_arguments() {
+  static PyObject* const empty = PyTuple_New(0);
+  return empty;
+}
+
+// Return PyTorch's C exchange API of a major version that we speak, or null.
+const dlpack::ExchangeAPI* find_exchange_api(PyObject* tensor_type) {
+  Ref capsule =
+      Ref::steal(PyObject_GetAttrString(tensor_type, "__dlpack_c_exchange_api__"));
+  if (!capsule || !PyCapsule_IsValid(capsule.get(), "dlpack_exchange_api")) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  auto* api = static_cast<const dlpack::ExchangeAPI*>(
+      PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
+  while (api != nullptr && api->version.major != dlpack::kMajorVersion) api = api->prev_api;
+  const bool complete = api != nullptr && api->dltensor_from_py_object_no_sync != nullptr &&
+                        api->managed_tensor_to_py_object_no_sync != nullptr;
+  return complete ? api : nullptr;
+}
+
+bool load(PyObject* module) {
+  Ref tensor = Ref::steal(PyObject_GetAttrString(module, "Tensor"));
+  Ref nn = Ref::steal(PyObject_GetAttrString(module, "nn"));
+  if (!tensor || !nn) {  // half imported: no tensor can exist yet
+    PyErr_Clear();
+    return false;
+  }
+  Ref parameter = Ref::steal(PyObject_GetAttrString(nn.get(), "Parameter"));
+  Ref storage = Ref::steal(PyObject_GetAttrString(module, "UntypedStorage"));
+  Ref ours = Ref::steal(PyImport_ImportModule("ashore._torch"));
+  if (!parameter || !storage || !ours) return false;
+
+  Torch torch;
+  torch.tensor = reinterpret_cast<PyTypeObject*>(tensor.get());
+  torch.parameter = reinterpret_cast<PyTypeObject*>(parameter.get());
+  torch.exchange = find_exchange_api(tensor.get());
+  if (!torch.is_neg.find(tensor.get(), "is_neg") || !torch.is_conj.find(tensor.get(), "is_conj") ||
+      !torch.is_zero.find(tensor.get(), "_is_zerotensor") ||
+      !torch.untyped_storage.find(tensor.get(), "untyped_storage") ||
+      !torch.numpy.find(tensor.get(), "numpy") || !torch.detach.find(tensor.get(), "detach") ||
+      !torch.resizable.find(storage.get(), "resizable")) {
+    return false;
+  }
+  const struct {
+    PyObject** slot;
+    PyObject* owner;
+    const char* name;
+  } rows[] = {
+      {&torch.view, tensor.get(), "view"},
+      {&torch.carrier_dtypes, ours.get(), "CARRIERS"},
+      {&torch.describe, ours.get(), "describe"},
+      {&torch.fetch, ours.get(), "fetch"},
+      {&torch.lock, ours.get(), "lock"},
+      {&torch.empty, ours.get(), "empty"},
+      {&torch.wrap, ours.get(), "wrap"},
+      {&torch.is_on, ours.get(), "is_on"},
+      {&torch.to_device, ours.get(), "to_device"},
+      {&torch.parse_device, ours.get(), "parse_device"},
+      {&torch.parse_dtype, ours.get(), "parse_dtype"},
+      {&torch.dtype_name, ours.get(), "dtype_name"},
+      {&torch.has_dtype, ours.get(), "has_dtype"},
+      {&torch.default_dtypes, ours.get(), "default_dtypes"},
+      {&torch.detach_leaf, ours.get(), "detach_leaf"},
+      {&torch.require_grad, ours.get(), "require_grad"},
+  };
+  for (const auto& row : rows) {
+    *row.slot = PyObject_GetAttrString(row.owner, row.name);
+    if (*row.slot == nullptr) return false;
+  }
+  tensor.release();
+  parameter.release();
+  g_torch = torch;
+  g_loaded = true;
+  return true;
+}
+
+}  // namespace
+
+bool Method::find(PyObject* type, const char* name) {
+  descriptor_ = PyObject_GetAttrString(type, name);
+  if (descriptor_ == nullptr) return false;
+  if (Py_TYPE(descriptor_) == &PyMethodDescr_Type) {
+    const PyMethodDef* method = reinterpret_cast<PyMethodDescrObject*>(descriptor_)->d_method;
+    if (method->ml_flags == METH_NOARGS) function_ = method->ml_meth;
+    if (method->ml_flags == (METH_VARARGS | METH_KEYWORDS)) {
+      with_keywords_ = reinterpret_cast<PyCFunctionWithKeywords>(
+          reinterpret_cast<void (*)()>(method->ml_meth));
+    }
+  }
+  return true;
+}
+
+PyObject* Method::operator()(PyObject* self) const {
+  if (function_ != nullptr) return function_(self, nullptr);
+  if (with_keywords_ != nullptr) return with_keywords_(self, no_arguments(), nullptr);
+  return PyObject_CallOneArg(descriptor_, self);
+}
+
+int Method::truth(PyObject* self) const {
+  Ref result = Ref::steal((*this)(self));
+  if (!result) return -1;
+  if (result.get() == Py_False) return 0;
+  if (result.get() == Py_True) return 1;
+  return PyObject_IsTrue(result.get());
+}
+
+const Torch* loaded_torch() {
+  if (g_loaded) return &g_torch;
+  PyObject* module = loaded_module(names().torch);
+  return module != nullptr && load(module) ? &g_torch : nullptr;
+}
+
+const Torch* import_torch() {
+  if (const Torch* torch = loaded_torch()) return torch;
+  if (PyErr_Occurred()) return nullptr;
+  Ref module = Ref::steal(PyImport_Import(names().torch));
+  if (!module) {
+    if (PyErr_ExceptionMatches(PyExc_ModuleNotFoundError)) {
+      PyErr_Clear();
+      raise(PyExc_ModuleNotFoundError, "to_torch needs PyTorch (pip install 'ashore[torch]')");
+    }
+    return nullptr;
+  }
+  const Torch* torch = loaded_torch();
+  if (torch == nullptr && !PyErr_Occurred()) {
+    raise(PyExc_RuntimeError, "the module torch that is loaded is not PyTorch");
+  }
+  return torch;
+}
+
+}  // namespace ashore::python

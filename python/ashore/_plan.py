@@ -1,0 +1,91 @@
+"""`ashore.plan`: what `to_numpy` would do, as a table for people and as fields for programs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ashore import _core
+
+
+class Entry(NamedTuple):
+    """What happens to one array of the argument."""
+
+    path: str
+    """Where in the argument it is, such as `['batch'][0]`; empty for the argument itself."""
+    action: str
+    """`share`, `copy`, `new` (of plain numbers) or `framework` (the owning framework's copy from its device)."""
+    steps: tuple[str, ...]
+    """What else happens on the way: `detach`, `resolve`, `cast`, `swap bytes`, `reorder`."""
+    shape: tuple[int, ...]
+    from_dtype: str
+    dtype: str
+    """The dtype of the result."""
+    bytes: int
+    """Bytes of the result."""
+    copied_bytes: int
+    """Bytes written on the way; 0 for a share."""
+    read_only: bool
+    """Whether the result will be read-only."""
+    why: str
+
+
+class Plan:
+    """What `to_numpy` would do with an argument. Made by `plan`; moves nothing."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self.entries = entries
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all results."""
+        return sum(entry.bytes for entry in self.entries)
+
+    @property
+    def copied_bytes(self) -> int:
+        """Bytes that would be written."""
+        return sum(entry.copied_bytes for entry in self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __str__(self) -> str:
+        rows = [("array", "shape", "dtype", "action", "size", "why")]
+        rows += [_row(entry) for entry in self.entries]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+        lines = ["  ".join([*(f"{c:<{w}}" for c, w in zip(row, widths, strict=False)), row[-1]]) for row in rows]
+        count = len(self.entries)
+        total = f"{count} array{'' if count == 1 else 's'}, {_size(self.bytes)}, {_size(self.copied_bytes)} to copy"
+        return "\n".join([*lines, total])
+
+    def __repr__(self) -> str:
+        return f"<ashore.Plan of {len(self.entries)} arrays, {self.copied_bytes} bytes to copy>"
+
+
+def plan(x: Any, *, copy: bool | None = None, dtype: Any = None, order: str = "K") -> Plan:
+    """Return what `to_numpy(x, ...)` would do: for each array whether it is shared or copied, how many bytes, and why.
+
+    Raises what `to_numpy` would raise for an argument that cannot be converted.
+    """
+    return Plan([Entry(*row) for row in _core.plan_entries(x, copy=copy, dtype=dtype, order=order)])
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    path = _printable(entry.path) or "x"
+    dtype = entry.dtype if entry.dtype == entry.from_dtype else f"{entry.from_dtype} -> {entry.dtype}"
+    action = " + ".join([*entry.steps, entry.action])
+    why = entry.why + ("; the result is read-only" if entry.read_only and "read-only" not in entry.why else "")
+    return path, str(entry.shape), dtype, action, _size(entry.bytes), why
+
+
+def _printable(text: str) -> str:
+    """Escape control characters of a key that came from outside."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def _size(count: int) -> str:
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            return f"{int(size)} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    raise AssertionError

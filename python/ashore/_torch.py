@@ -1,0 +1,253 @@
+"""PyTorch's Python surface, for the native core: what its C exchange API does not say or do.
+
+Called from `bindings/torch_bridge.cpp` alone, off the hot path: tensors that the fast path could not read, refusals with their reasons, the
+framework's own copies (contract N4), and the making of new tensors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import torch
+from torch._C import DisableTorchFunctionSubclass
+
+# Every dtype that PyTorch has in common with the core, by the core's name for it. What is missing here has no twin.
+_SHARED_NAMES = (
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex32 complex64 "
+    "complex128 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu"
+).split()
+DTYPES: dict[str, torch.dtype] = {n: getattr(torch, n) for n in _SHARED_NAMES if hasattr(torch, n)}
+NAMES: dict[torch.dtype, str] = {dtype: name for name, dtype in DTYPES.items()}
+
+# Integer dtypes that carry the bits of dtypes that `Tensor.numpy` and `torch.from_numpy` do not take, by item size.
+CARRIERS: dict[int, torch.dtype] = {
+    1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.complex128,
+}
+
+
+@contextlib.contextmanager
+def _without_overrides() -> Iterator[None]:
+    """Run PyTorch's own code, whatever subclasses, dispatch modes and function transforms are active."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(DisableTorchFunctionSubclass())
+        for guard in ("_DisableTorchDispatch", "_DisableFuncTorch"):
+            if hasattr(torch._C, guard):
+                stack.enter_context(getattr(torch._C, guard)())
+        yield
+
+
+def _refuse(message: str) -> NoReturn:
+    raise TypeError(message)
+
+
+def _transform(tensor: torch.Tensor) -> str | None:
+    """Name the function transform that wraps this tensor, if one does."""
+    functorch = getattr(torch._C, "_functorch", None)
+    if functorch is not None:
+        if functorch.is_batchedtensor(tensor):
+            return "vmap"
+        if functorch.is_gradtrackingtensor(tensor):
+            return "grad"
+        if functorch.is_functionaltensor(tensor):
+            return "functionalize"
+    is_functional = getattr(torch, "_is_functional_tensor", None)
+    return "functionalize" if is_functional is not None and is_functional(tensor) else None
+
+
+def _class_name(tensor: torch.Tensor) -> str:
+    kind = type(tensor)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _refuse_without_memory(tensor: torch.Tensor) -> NoReturn:
+    _refuse(
+        f"{_class_name(tensor)} has no memory of its own to read (a wrapper, a fake tensor or a freed storage); "
+        "convert the tensor that it stands for"
+    )
+
+
+def _is_fake(tensor: torch.Tensor) -> bool:
+    module = sys.modules.get("torch._subclasses.fake_tensor")
+    return module is not None and isinstance(tensor, module.FakeTensor)
+
+
+def _is_uninitialized(tensor: torch.Tensor) -> bool:
+    module = sys.modules.get("torch.nn.parameter")
+    return module is not None and isinstance(tensor, module.UninitializedTensorMixin)
+
+
+def _address(tensor: torch.Tensor) -> int:
+    """Return the address of the first element; 0 where there is no memory."""
+    try:
+        return tensor.data_ptr()
+    except (RuntimeError, NotImplementedError):
+        return 0
+
+
+def describe(
+    tensor: torch.Tensor,
+) -> tuple[str, tuple[int, ...], tuple[int, ...], int, bool, bool, bool, bool]:
+    """Return (dtype name, shape, strides in elements, address, on device, conj bit, neg bit, zeros) of a tensor.
+
+    Raises TypeError with the reason where the tensor has no array form (contract N10).
+    """
+    transform = _transform(tensor)
+    if transform is not None:
+        _refuse(
+            f"a tensor inside torch.func.{transform} has no memory of its own; convert it outside the function that "
+            f"{transform} runs"
+        )
+    if _is_uninitialized(tensor):
+        _refuse(f"{_class_name(tensor)} is not initialized and has no memory yet; run the module once, then convert")
+    with _without_overrides():
+        if tensor.is_nested or str(tensor.layout) == "torch.jagged":
+            _refuse("a nested tensor has rows of different lengths; take .unbind() or torch.nested.to_padded_tensor()")
+        if tensor.layout != torch.strided:
+            _refuse(
+                f"a tensor of layout {str(tensor.layout).removeprefix('torch.')} has no dense memory; call .to_dense()"
+            )
+        if tensor.is_quantized:
+            _refuse("a quantized tensor is numbers and a scale; call .dequantize() for the values, .int_repr() for the bits")
+        if tensor.device.type == "meta":
+            _refuse("a tensor on the meta device has a shape but no data; make it on a real device")
+        if _is_fake(tensor):
+            _refuse_without_memory(tensor)
+        name = NAMES.get(tensor.dtype)
+        if name is None:
+            _refuse(f"{tensor.dtype} has no NumPy twin; convert the tensor to another dtype first")
+        conj, neg = tensor.is_conj(), tensor.is_neg()
+        zeros = bool(getattr(tensor, "_is_zerotensor", bool)())
+        on_device = tensor.device.type != "cpu"
+        plain = type(tensor) is torch.Tensor or type(tensor) is torch.nn.Parameter
+        address = 0 if zeros else _address(tensor)
+        # A device tensor of PyTorch's own class may keep its address to itself; any other without memory is a wrapper.
+        if not address and not zeros and tensor.numel() and not (on_device and plain):
+            _refuse_without_memory(tensor)
+        strides = tuple(tensor.stride())
+        return name, tuple(tensor.shape), strides, address, on_device, conj, neg, zeros
+
+
+def fetch(tensor: torch.Tensor) -> torch.Tensor:
+    """Copy a device tensor to the host with PyTorch's own blocking copy."""
+    with torch.no_grad():
+        return tensor.detach().cpu()
+
+
+def lock(tensor: torch.Tensor) -> torch.UntypedStorage:
+    """Mark the storage of a host tensor as not resizable, whatever the tensor's dtype, class or state; return it.
+
+    `Tensor.numpy` is the only public way to do that, so a plain tensor on the same storage calls it.
+    """
+    with _without_overrides(), torch.no_grad():
+        storage = tensor.untyped_storage()
+        if storage.resizable():
+            torch.empty(0, dtype=torch.uint8, device="cpu").set_(storage).numpy()
+        if storage.resizable():
+            raise RuntimeError("PyTorch left the tensor's storage resizable, so its memory cannot be shared; pass copy=True")
+        return storage
+
+
+def empty(shape: tuple[int, ...], strides: tuple[int, ...], name: str) -> tuple[torch.Tensor, int]:
+    """Return a new host tensor with strides in elements, and its address."""
+    with _without_overrides():
+        tensor = torch.empty_strided(shape, strides, dtype=DTYPES[name], device="cpu")
+        return tensor, tensor.data_ptr()
+
+
+def wrap(array: Any, name: str) -> torch.Tensor:
+    """Return a tensor on an ndarray's memory; the array has an integer dtype that carries the bits of dtype `name`."""
+    with _without_overrides():
+        return torch.from_numpy(array).view(DTYPES[name])
+
+
+def detach_leaf(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a new tensor on the memory of `tensor` that may be made a leaf that requires grad (contract T2)."""
+    if not tensor.is_inference() or torch.is_inference_mode_enabled():
+        return tensor.detach()
+    # An inference tensor and its views can never require grad; a new tensor on the same host memory can.
+    if tensor.device.type != "cpu":
+        return tensor.clone()
+    return wrap(tensor.view(CARRIERS[tensor.element_size()]).numpy(), NAMES[tensor.dtype])
+
+
+def to_device(tensor: torch.Tensor, device: torch.device, copy: bool) -> torch.Tensor:
+    """Copy a tensor to a device with PyTorch's own blocking copy; RuntimeError where the device cannot be reached."""
+    try:
+        return tensor.to(device, copy=copy)
+    except (RuntimeError, AssertionError, NotImplementedError, ValueError, ImportError) as error:
+        if isinstance(error, torch.OutOfMemoryError):
+            raise
+        raise RuntimeError(f"device {str(device)!r} cannot be reached: {_first_line(error)}") from None
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def parse_device(given: Any) -> torch.device:
+    """Read what `device=` was given. ValueError where it names no device, RuntimeError where it has no memory."""
+    if isinstance(given, torch.device):
+        device = given
+    elif isinstance(given, str):
+        try:
+            device = torch.device(given)
+        except RuntimeError:
+            raise ValueError(f"device={given!r} names no device; pass 'cpu', 'cuda', 'cuda:1', 'mps' or a torch.device") from None
+    else:
+        raise ValueError(f"device={given!r} names no device; pass a string such as 'cuda:0' or a torch.device")
+    if device.type == "meta":
+        raise RuntimeError("device 'meta' cannot be reached: it has no memory")
+    return device
+
+
+def is_on(tensor: torch.Tensor, device: torch.device) -> bool:
+    """Say whether the tensor is on that device; a device without an index means the current one."""
+    have = tensor.device
+    if have.type != device.type or device.type == "cpu":
+        return have.type == device.type
+    wanted = _current_index(device.type) if device.index is None else device.index
+    return (have.index or 0) == wanted
+
+
+def _current_index(kind: str) -> int:
+    module = getattr(torch, kind, None)
+    return int(module.current_device()) if module is not None and hasattr(module, "current_device") else 0
+
+
+def parse_dtype(given: Any) -> str:
+    """Read what `dtype=` was given; return the core's name for it. TypeError where it is no dtype that crosses."""
+    dtype = given
+    if isinstance(given, str):
+        dtype = getattr(torch, given.removeprefix("torch."), None)
+        if given.isidentifier() and dtype is None:
+            _refuse(f"the installed torch {torch.__version__} has no dtype {given}")
+    if not isinstance(dtype, torch.dtype):
+        _refuse(f"dtype={given!r} is no torch dtype; pass a torch.dtype or its name, such as 'float32'")
+    name = NAMES.get(dtype)
+    if name is None:
+        _refuse(f"{dtype} has no NumPy twin; pass another dtype")
+    return name
+
+
+def dtype_name(tensor: torch.Tensor) -> str:
+    """Return the core's name for a tensor's dtype, or PyTorch's own where the core has none."""
+    return NAMES.get(tensor.dtype) or str(tensor.dtype).removeprefix("torch.")
+
+
+def has_dtype(name: str) -> bool:
+    """Say whether the installed PyTorch has the dtype that the core calls `name`."""
+    return name in DTYPES
+
+
+def default_dtypes() -> tuple[str, str]:
+    """Return the names of the dtypes that Python floats and complex numbers become."""
+    real = torch.get_default_dtype()
+    return NAMES[real], {"float16": "complex32", "float64": "complex128"}.get(NAMES[real], "complex64")
+
+
+def require_grad(tensor: torch.Tensor) -> torch.Tensor:
+    """Make a new tensor a leaf that requires grad."""
+    return tensor.requires_grad_(True)

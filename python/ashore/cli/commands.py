@@ -1,0 +1,18 @@
+"""The table of commands; `app` lists it for `--help` and imports a row's module on a call."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """Name where a command lives and what `ashore --help` says of it."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+COMMANDS: dict[str, Row] = {
+    "demo": Row("ashore.demo.command", "demo", "Train, evaluate and bring the results ashore."),
+}

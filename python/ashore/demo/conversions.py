@@ -1,0 +1,96 @@
+"""The six everyday conversions: do each, check it against the framework, say what ashore did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import ashore
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """Tell what one conversion was given, what came out, and how."""
+
+    name: str
+    call: str
+    result: str
+    did: str
+    bytes: int
+    why: str
+    right: bool
+    """Whether the values are those that the framework's own conversion gives."""
+
+
+def six(model: nn.Module, features: torch.Tensor) -> list[Conversion]:
+    """Convert on the device of `features` (n, inputs), with a model that lives there too."""
+    device = features.device
+    model.eval()
+    with torch.no_grad():
+        without_graph = model(features)
+    several = tuple(torch.randn(n, n, device=device) for n in (3, 5, 2))
+    return [
+        _ashore("a device tensor", torch.randn(3, 4, device=device)),
+        _ashore("one with gradient", torch.randn(3, 4, device=device, requires_grad=True)),
+        _ashore("a model's output", model(features)),
+        _ashore("under no_grad", without_graph),
+        _several_ashore("a batch of several", several),
+        _to_device("NumPy to the device", np.arange(12.0).reshape(3, 4), device),
+    ]
+
+
+def _ashore(name: str, tensor: torch.Tensor) -> Conversion:
+    plan = ashore.plan(tensor)
+    array = ashore.to_numpy(tensor)
+    return _told(name, "to_numpy", plan, _kind(array), np.array_equal(array, _by_hand(tensor)))
+
+
+def _several_ashore(name: str, tensors: tuple[torch.Tensor, ...]) -> Conversion:
+    plan = ashore.plan(tensors)
+    arrays = ashore.tensors_to_numpy(*tensors)
+    right = all(map(np.array_equal, arrays, map(_by_hand, tensors)))
+    return _told(name, "tensors_to_numpy", plan, f"{len(arrays)} arrays", right)
+
+
+def _to_device(name: str, array: np.ndarray[Any, Any], device: torch.device) -> Conversion:
+    tensor = ashore.to_torch(array, device=device)
+    shared = tensor.data_ptr() == array.ctypes.data
+    return Conversion(
+        name=name,
+        call="to_torch",
+        result=_kind(array),
+        did="share" if shared else "copy",
+        bytes=0 if shared else array.nbytes,
+        why="the device reads host memory" if shared else f"{device} has its own memory",
+        right=tensor.device == device and np.array_equal(array, _by_hand(tensor)),
+    )
+
+
+def _told(name: str, call: str, plan: Any, result: str, right: bool) -> Conversion:
+    return Conversion(
+        name=name,
+        call=call,
+        result=result,
+        did=_each(plan, lambda entry: ", ".join((*entry.steps, entry.action))),
+        bytes=plan.bytes,
+        why=_each(plan, lambda entry: entry.why),
+        right=right,
+    )
+
+
+def _each(plan: Any, say: Callable[[Any], str]) -> str:
+    """Say something of every entry, what they have in common only once."""
+    return "; ".join(dict.fromkeys(say(entry) for entry in plan.entries))
+
+
+def _by_hand(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    return tensor.detach().cpu().numpy()
+
+
+def _kind(array: np.ndarray[Any, Any]) -> str:
+    return f"{array.dtype} {array.shape}"
