@@ -124,11 +124,8 @@ PyObject* copy(const Torch& torch, const Arrival& arrival, const Plan& plan) {
 
 // Whether PyTorch has the dtype, with the way out in the message.
 bool check_torch_dtype(const Torch& torch, DType dtype) {
-  const std::string text(name(dtype));
-  Ref known = Ref::steal(PyObject_CallFunction(torch.has_dtype, "s", text.c_str()));
-  if (!known) return false;
-  if (known.get() == Py_True) return true;
-  raise(PyExc_TypeError, "the installed torch has no dtype " + text + "; pass dtype= with one that it has");
+  if (torch.has_dtype[static_cast<std::size_t>(dtype)]) return true;
+  raise(PyExc_TypeError, "the installed torch has no dtype " + std::string(name(dtype)) + "; pass dtype= with one that it has");
   return false;
 }
 

@@ -7,6 +7,39 @@
 namespace ashore::python {
 namespace {
 
+// A guess whether a tensor's storage is locked already. It decides which question is asked first, never the answer:
+// a tensor not seen before is taken for fresh and .numpy(), which is right for locked ones too, is called at once; one
+// seen before is asked for its storage. New tensors often get the addresses of dead ones, so an address that turned
+// out fresh once more is taken for fresh the next few times.
+class LockGuess {
+ public:
+  bool is_likely(PyObject* tensor) {
+    Entry& entry = at(tensor);
+    if (entry.tensor != tensor) {
+      entry = {tensor, 0};
+      return false;
+    }
+    if (entry.pause == 0) return true;
+    --entry.pause;
+    return false;
+  }
+  void was_wrong(PyObject* tensor) { at(tensor).pause = kPause; }
+
+ private:
+  struct Entry {
+    PyObject* tensor;  // compared, never followed
+    int pause;
+  };
+  static constexpr std::size_t kEntries = 1024;
+  static constexpr int kPause = 8;
+
+  Entry& at(PyObject* tensor) { return entries_[(reinterpret_cast<std::uintptr_t>(tensor) >> 4) % kEntries]; }
+
+  Entry entries_[kEntries] = {};
+};
+
+LockGuess g_guess;  // under the GIL
+
 // Dtypes that Tensor.numpy() takes; the others travel as integers of the same size.
 bool torch_numpy_takes(DType dtype) {
   switch (dtype) {
@@ -63,20 +96,24 @@ Ref lock_directly(const Torch& torch, const Arrival& arrival, bool read_only) {
 
 PyObject* share_tensor(const Torch& torch, const Arrival& arrival, bool read_only) {
   PyObject* tensor = arrival.object.get();
-  Ref storage;
   if (is_plain_tensor(torch, tensor)) {
-    storage = Ref::steal(torch.untyped_storage(tensor));
-    if (!storage) return nullptr;
-    const int resizable = torch.resizable.truth(storage.get());
-    if (resizable < 0) return nullptr;
-    if (resizable == 0) return wrap_memory(arrival.facts.view, read_only, std::move(storage));
+    if (g_guess.is_likely(tensor)) {
+      Ref storage = Ref::steal(torch.untyped_storage(tensor));
+      if (!storage) return nullptr;
+      const int resizable = torch.resizable.truth(storage.get());
+      if (resizable < 0) return nullptr;
+      if (resizable == 0) return wrap_memory(arrival.facts.view, read_only, std::move(storage));
+      g_guess.was_wrong(tensor);
+    }
     Ref array = lock_directly(torch, arrival, read_only);
     if (array && array.get() != Py_None) return array.release();
-    if (array) return wrap_memory(arrival.facts.view, read_only, std::move(storage));
+    if (array) {
+      Ref storage = Ref::steal(torch.untyped_storage(tensor));
+      return storage ? wrap_memory(arrival.facts.view, read_only, std::move(storage)) : nullptr;
+    }
   }
-  storage = Ref::steal(PyObject_CallOneArg(torch.lock, tensor));
-  if (!storage) return nullptr;
-  return wrap_memory(arrival.facts.view, read_only, std::move(storage));
+  Ref storage = Ref::steal(PyObject_CallOneArg(torch.lock, tensor));  // finds it locked, or locks it
+  return storage ? wrap_memory(arrival.facts.view, read_only, std::move(storage)) : nullptr;
 }
 
 }  // namespace ashore::python

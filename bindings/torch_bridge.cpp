@@ -1,6 +1,10 @@
 // Implements torch_bridge.hpp.
 #include "torch_bridge.hpp"
 
+#include <dlfcn.h>
+
+#include <cstring>
+
 namespace ashore::python {
 namespace {
 
@@ -28,6 +32,18 @@ const dlpack::ExchangeAPI* find_exchange_api(PyObject* tensor_type) {
   return complete ? api : nullptr;
 }
 
+bool find_dtypes(PyObject* ours, Torch& torch) {
+  Ref dtypes = Ref::steal(PyObject_GetAttrString(ours, "DTYPES"));
+  if (!dtypes) return false;
+  PyObject *name = nullptr, *dtype = nullptr;
+  for (Py_ssize_t position = 0; PyDict_Next(dtypes.get(), &position, &name, &dtype) != 0;) {
+    const char* text = PyUnicode_AsUTF8(name);
+    if (text == nullptr) return false;
+    if (const auto known = dtype_from_name(text)) torch.has_dtype[static_cast<std::size_t>(*known)] = true;
+  }
+  return true;
+}
+
 bool load(PyObject* module) {
   Ref tensor = Ref::steal(PyObject_GetAttrString(module, "Tensor"));
   Ref nn = Ref::steal(PyObject_GetAttrString(module, "nn"));
@@ -40,12 +56,14 @@ bool load(PyObject* module) {
   Ref ours = Ref::steal(PyImport_ImportModule("ashore._torch"));
   if (!parameter || !storage || !ours) return false;
 
+  Ref samples = Ref::steal(PyObject_CallMethod(ours.get(), "neg_samples", nullptr));
+  if (!samples) return false;
+
   Torch torch;
   torch.tensor = reinterpret_cast<PyTypeObject*>(tensor.get());
   torch.parameter = reinterpret_cast<PyTypeObject*>(parameter.get());
   torch.exchange = find_exchange_api(tensor.get());
-  if (!torch.is_neg.find(tensor.get(), "is_neg") || !torch.is_conj.find(tensor.get(), "is_conj") ||
-      !torch.is_zero.find(tensor.get(), "_is_zerotensor") ||
+  if (!torch.neg_bit.find(tensor.get(), samples.get()) || !torch.is_conj.find(tensor.get(), "is_conj") ||
       !torch.untyped_storage.find(tensor.get(), "untyped_storage") ||
       !torch.numpy.find(tensor.get(), "numpy") || !torch.detach.find(tensor.get(), "detach") ||
       !torch.resizable.find(storage.get(), "resizable")) {
@@ -68,7 +86,6 @@ bool load(PyObject* module) {
       {&torch.parse_device, ours.get(), "parse_device"},
       {&torch.parse_dtype, ours.get(), "parse_dtype"},
       {&torch.dtype_name, ours.get(), "dtype_name"},
-      {&torch.has_dtype, ours.get(), "has_dtype"},
       {&torch.default_dtypes, ours.get(), "default_dtypes"},
       {&torch.detach_leaf, ours.get(), "detach_leaf"},
       {&torch.require_grad, ours.get(), "require_grad"},
@@ -77,6 +94,7 @@ bool load(PyObject* module) {
     *row.slot = PyObject_GetAttrString(row.owner, row.name);
     if (*row.slot == nullptr) return false;
   }
+  if (!find_dtypes(ours.get(), torch)) return false;
   tensor.release();
   parameter.release();
   g_torch = torch;
@@ -112,6 +130,41 @@ int Method::truth(PyObject* self) const {
   if (result.get() == Py_False) return 0;
   if (result.get() == Py_True) return 1;
   return PyObject_IsTrue(result.get());
+}
+
+// Say whether a pointer to the tensor's implementation stands at the offset in all samples, and is_neg knows them.
+bool NegBit::agrees(PyObject* samples, std::size_t offset_bytes) {
+  offset_bytes_ = offset_bytes;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(samples); ++i) {
+    PyObject* tensor = PyTuple_GET_ITEM(samples, i);
+    if (Py_TYPE(tensor)->tp_basicsize < static_cast<Py_ssize_t>(offset_bytes + sizeof(void*))) return false;
+    Ref address = Ref::steal(PyObject_GetAttrString(tensor, "_cdata"));
+    if (!address) return false;
+    void* there = nullptr;
+    std::memcpy(&there, reinterpret_cast<char*>(tensor) + offset_bytes, sizeof(there));
+    if (there == nullptr || there != PyLong_AsVoidPtr(address.get())) return false;
+    if (native_truth(tensor) != method_.truth(tensor)) return false;
+  }
+  return true;
+}
+
+bool NegBit::find(PyObject* tensor_type, PyObject* samples) {
+  if (!method_.find(tensor_type, "is_neg")) return false;
+  constexpr const char* kSymbol = "_ZN2at4_ops6is_neg4callERKNS_6TensorE";
+  void* symbol = dlsym(RTLD_DEFAULT, kSymbol);
+  if (symbol == nullptr) {  // PyTorch's libraries are loaded, but not for everybody to see
+    if (void* library = dlopen("libtorch_cpu.so", RTLD_NOW | RTLD_NOLOAD)) {
+      symbol = dlsym(library, kSymbol);
+      dlclose(library);
+    }
+  }
+  if (symbol == nullptr) return true;
+  native_ = reinterpret_cast<bool (*)(const void*)>(symbol);
+  // The Python object starts with the tensor, or with a flag and then the tensor.
+  if (agrees(samples, sizeof(PyObject)) || agrees(samples, sizeof(PyObject) + sizeof(void*))) return true;
+  native_ = nullptr;
+  PyErr_Clear();
+  return true;
 }
 
 const Torch* loaded_torch() {

@@ -25,18 +25,43 @@ class Method {
   PyCFunctionWithKeywords with_keywords_ = nullptr;
 };
 
+/// `is_neg` of the C++ library, which costs a fifth of the Python method (docs/decisions/0003-neg-bit.md).
+///
+/// The library's exported function takes a Tensor, which is one pointer. Where that pointer lies in PyTorch's Python
+/// object is found out at load by comparing with the public `_cdata`, and the answers are compared with the method's on
+/// tensors with and without the bit; where anything differs, the method is called.
+class NegBit {
+ public:
+  /// Prepare, with sample tensors without and with the bit. Returns false with an error set.
+  bool find(PyObject* tensor_type, PyObject* samples);
+  /// Say whether a plain tensor's neg bit is set; -1 with an error set.
+  int truth(PyObject* tensor) const {
+    return native_ != nullptr ? native_truth(tensor) : method_.truth(tensor);
+  }
+
+ private:
+  int native_truth(PyObject* tensor) const { return native_(reinterpret_cast<char*>(tensor) + offset_bytes_) ? 1 : 0; }
+  bool agrees(PyObject* samples, std::size_t offset_bytes);
+
+  Method method_;
+  bool (*native_)(const void*) = nullptr;  // at::_ops::is_neg::call(const at::Tensor&)
+  std::size_t offset_bytes_ = 0;
+};
+
 /// What ashore knows of the loaded PyTorch. Made once, never destroyed.
 struct Torch {
   PyTypeObject* tensor = nullptr;
   PyTypeObject* parameter = nullptr;
   const dlpack::ExchangeAPI* exchange = nullptr;  ///< null before 2.10
-  Method is_neg, is_conj, is_zero, untyped_storage, resizable, numpy, detach;
+  NegBit neg_bit;
+  Method is_conj, untyped_storage, resizable, numpy, detach;
+  bool has_dtype[kDTypeCount] = {};   ///< which of the core's dtypes it has
   PyObject* view = nullptr;            ///< Tensor.view
   PyObject* carrier_dtypes = nullptr;  ///< item size in bytes -> torch.dtype that NumPy can hold
   // Functions of ashore/_torch.py, documented there.
   PyObject *describe = nullptr, *fetch = nullptr, *lock = nullptr, *empty = nullptr, *wrap = nullptr;
   PyObject *is_on = nullptr, *to_device = nullptr, *parse_device = nullptr, *parse_dtype = nullptr;
-  PyObject *dtype_name = nullptr, *has_dtype = nullptr, *default_dtypes = nullptr;
+  PyObject *dtype_name = nullptr, *default_dtypes = nullptr;
   PyObject *detach_leaf = nullptr, *require_grad = nullptr;
 };
 

@@ -42,9 +42,10 @@ Result<HostArray> bring_ashore(Managed* tensor, const Options& options) {
   Result<Plan> plan = make_plan(facts, options, kNumPyTarget);
   if (!plan.ok()) return plan.take_status();
   if (plan->path == Path::kFramework) {
-    return Status(Code::kUnreachable, "memory on " + ingest::device_name(source->device()) +
-                                          " cannot be reached from here; copy the tensor to the host "
-                                          "in the framework that owns it first");
+    return Status(Code::kUnreachable,
+                  "memory on " + ingest::device_name(source->device()) +
+                      " cannot be reached from here; copy the tensor to the host "
+                      "in the framework that owns it first");
   }
   if (plan->path != Path::kShare) return copy_to_host(facts, *plan);
   if (count_elems(facts.view.layout) == 0) return keep_empty(facts, *plan);
@@ -72,9 +73,10 @@ Status check_layout(const ArrayView& view, const char* which) {
   }
   Extent extent;
   if (!measure_extent(layout, static_cast<std::int64_t>(size_bytes(view.dtype)), extent)) {
-    return Status(Code::kInvalid,
-                  std::string(which) +
-                      " has a negative length, or reaches past what 63 bits count; check its layout");
+    return Status(
+        Code::kInvalid,
+        std::string(which) +
+            " has a negative length, or reaches past what 63 bits count; check its layout");
   }
   if (view.data == nullptr && extent.count > 0) {
     return Status(Code::kInvalid, std::string(which) + " has " + std::to_string(extent.count) +

@@ -46,6 +46,8 @@ def _run(argv: Sequence[str] | None) -> int:
 
         from ashore.cli.app import app
         from ashore.cli.errors import CannotRun, Interrupted, JobFailed
+    except ImportError as error:
+        return _fail(f"the installation is incomplete: {error}", 2)
     finally:
         gc.freeze()
         if collecting:

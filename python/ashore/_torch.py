@@ -130,6 +130,13 @@ def describe(
         return name, tuple(tensor.shape), strides, address, on_device, conj, neg, zeros
 
 
+def neg_samples() -> tuple[torch.Tensor, ...]:
+    """Return tensors without and with the neg bit, of both classes that the hot path takes."""
+    with _without_overrides():
+        pair = torch.zeros(1, dtype=torch.complex64, device="cpu")
+        return pair, pair.imag, pair.conj().imag, torch.nn.Parameter(torch.zeros(1, device="cpu")), pair.conj()
+
+
 def fetch(tensor: torch.Tensor) -> torch.Tensor:
     """Copy a device tensor to the host with PyTorch's own blocking copy."""
     with torch.no_grad():
@@ -235,11 +242,6 @@ def parse_dtype(given: Any) -> str:
 def dtype_name(tensor: torch.Tensor) -> str:
     """Return the core's name for a tensor's dtype, or PyTorch's own where the core has none."""
     return NAMES.get(tensor.dtype) or str(tensor.dtype).removeprefix("torch.")
-
-
-def has_dtype(name: str) -> bool:
-    """Say whether the installed PyTorch has the dtype that the core calls `name`."""
-    return name in DTYPES
 
 
 def default_dtypes() -> tuple[str, str]:

@@ -12,8 +12,9 @@ namespace {
 using Row = std::array<CastKernel, kConvertibleCount>;
 using Table = std::array<Row, kConvertibleCount>;
 
-// Every entry starts as the staged kernel, which knows all pairs. A faster kernel for one pair goes in
-// at the end of this function; it may leave swapped bytes and transforms to the staged one (find_cast).
+// Every entry starts as the staged kernel, which knows all pairs. A faster kernel for one pair goes
+// in at the end of this function; it may leave swapped bytes and transforms to the staged one
+// (find_cast).
 constexpr Table make_table() {
   constexpr auto is_complex_index = [](std::size_t index) {
     return index >= static_cast<std::size_t>(DType::kComplex32) &&
@@ -35,7 +36,8 @@ constexpr Table kTable = make_table();
 
 CastKernel find_cast(const CastJob& job) noexcept {
   if (!is_convertible(job.from) || !is_convertible(job.to)) return nullptr;
-  const CastKernel kernel = kTable[static_cast<std::size_t>(job.from)][static_cast<std::size_t>(job.to)];
+  const CastKernel kernel =
+      kTable[static_cast<std::size_t>(job.from)][static_cast<std::size_t>(job.to)];
   const bool plain = !job.source_swapped && !job.destination_swapped && !job.transform.conjugate &&
                      !job.transform.negate;
   return plain || kernel == nullptr ? kernel : &staged_cast;

@@ -78,7 +78,9 @@ bool is_swapped(const ArrayView& view) noexcept {
 }
 
 // A copy kernel seen as a step of the walk, and a cast kernel.
-void step_copy(const void* kernel, const Run& run) { (*static_cast<const CopyKernel*>(kernel))(run); }
+void step_copy(const void* kernel, const Run& run) {
+  (*static_cast<const CopyKernel*>(kernel))(run);
+}
 
 struct Cast {
   CastJob job;
@@ -95,10 +97,9 @@ void convert_disjoint(const ArrayView& source, const ArrayView& destination, con
   const std::size_t source_item = size_bytes(job.from);
   const std::size_t destination_item = size_bytes(job.to);
   const bool copies = job.from == job.to && !job.transform.conjugate && !job.transform.negate;
-  const CopyKernel copy =
-      copies ? find_copy(source_item, size_bytes(part_dtype(job.from)),
-                         job.source_swapped != job.destination_swapped)
-             : nullptr;
+  const CopyKernel copy = copies ? find_copy(source_item, size_bytes(part_dtype(job.from)),
+                                             job.source_swapped != job.destination_swapped)
+                                 : nullptr;
   const Cast cast{job, copies ? nullptr : find_cast(job)};
   const auto step = copies ? &step_copy : &step_cast;
   const void* context = copies ? static_cast<const void*>(&copy) : static_cast<const void*>(&cast);
@@ -107,9 +108,9 @@ void convert_disjoint(const ArrayView& source, const ArrayView& destination, con
   const auto destination_step = static_cast<std::int64_t>(destination_item);
   if (is_row_major(source.layout, source_step) &&
       is_row_major(destination.layout, destination_step)) {
-    step(context, {static_cast<const char*>(source.data), source_step,
-                   static_cast<char*>(destination.data), destination_step,
-                   static_cast<std::size_t>(count_elems(source.layout))});
+    step(context,
+         {static_cast<const char*>(source.data), source_step, static_cast<char*>(destination.data),
+          destination_step, static_cast<std::size_t>(count_elems(source.layout))});
     return;
   }
   Walk walk;
@@ -127,11 +128,12 @@ Status convert(ArrayView source, ArrayView destination, Transform transform) {
   Span to;
   if (source.data == nullptr || destination.data == nullptr || !find_span(source, from) ||
       !find_span(destination, to)) {
-    return Status(Code::kInvalid, "no memory behind an array of shape " +
-                                      shape_text(source.layout) +
-                                      " (null data, or strides past 63 bits); pass one that has it");
+    return Status(Code::kInvalid,
+                  "no memory behind an array of shape " + shape_text(source.layout) +
+                      " (null data, or strides past 63 bits); pass one that has it");
   }
-  CastJob job{source.dtype, destination.dtype, is_swapped(source), is_swapped(destination), transform};
+  CastJob job{source.dtype, destination.dtype, is_swapped(source), is_swapped(destination),
+              transform};
   job.transform.conjugate = transform.conjugate && is_complex(source.dtype);
   if (from.end <= to.begin || to.end <= from.begin) {
     convert_disjoint(source, destination, job);

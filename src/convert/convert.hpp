@@ -1,4 +1,5 @@
-// Casts and copies between host arrays. Called by the pipeline, by the Python bindings and by collect.
+// Casts and copies between host arrays. Called by the pipeline, by the Python bindings and by
+// collect.
 #pragma once
 
 #include <ashore/array.hpp>
@@ -17,17 +18,17 @@ struct Transform {
 /// from or to an opaque dtype.
 bool cast_exists(DType from, DType to) noexcept;
 
-/// Fill `destination` with the elements of `source`, cast as NumPy's `astype` does (ml_dtypes' casts for
-/// its types), in one pass over the bytes.
+/// Fill `destination` with the elements of `source`, cast as NumPy's `astype` does (ml_dtypes'
+/// casts for its types), in one pass over the bytes.
 ///
-/// Same shape on both sides; any strides, alignment and byte order on either. Where the two overlap in
-/// memory the result is as if the source had been copied first.
+/// Same shape on both sides; any strides, alignment and byte order on either. Where the two overlap
+/// in memory the result is as if the source had been copied first.
 ///
 /// Floats become integers by cutting the fraction off. ashore's own rule where NumPy's result is
 /// undefined: values out of range saturate, NaN becomes 0. Integers wrap into narrower ones.
 ///
-/// Fails with kInvalid (shapes differ, read-only destination, no memory behind elements), kUnsupported
-/// (no such cast) or kNoMemory (overlap, and no room for the copy).
+/// Fails with kInvalid (shapes differ, read-only destination, no memory behind elements),
+/// kUnsupported (no such cast) or kNoMemory (overlap, and no room for the copy).
 Status convert(ArrayView source, ArrayView destination, Transform transform = {});
 
 }  // namespace ashore

@@ -1,5 +1,5 @@
-// What one element of each dtype is: its bytes, the canonical type that holds its value, and the way
-// between the two. Called by the staged cast (stage.cpp) alone.
+// What one element of each dtype is: its bytes, the canonical type that holds its value, and the
+// way between the two. Called by the staged cast (stage.cpp) alone.
 //
 // A real element goes through one of four canonical types, chosen by the dtype that it comes from:
 // int64 and uint64 for integers, double for floats, long double for itself. All hold every value of
@@ -21,7 +21,8 @@ namespace ashore {
 /// Cut a float to an integer of `kDigits` value bits; out of range saturates, NaN is 0.
 template <typename T, int kDigits, typename F>
 T truncate_saturated(F value) noexcept {
-  constexpr F kEnd = static_cast<F>(std::uint64_t{1} << (kDigits - 1)) * 2;  // exact: a power of two
+  constexpr F kEnd =
+      static_cast<F>(std::uint64_t{1} << (kDigits - 1)) * 2;  // exact: a power of two
   constexpr T kMax = static_cast<T>(std::numeric_limits<std::uint64_t>::max() >> (64 - kDigits));
   constexpr T kMin = std::is_signed_v<T> ? static_cast<T>(-kMax - 1) : T{0};
   if (value >= kEnd) return kMax;
@@ -33,7 +34,8 @@ T truncate_saturated(F value) noexcept {
 template <typename T>
 struct IntegerElement {
   using Bits = T;
-  using Canonical = std::conditional_t<std::is_same_v<T, std::uint64_t>, std::uint64_t, std::int64_t>;
+  using Canonical =
+      std::conditional_t<std::is_same_v<T, std::uint64_t>, std::uint64_t, std::int64_t>;
   static Canonical decode(Bits bits) noexcept { return static_cast<Canonical>(bits); }
   static Canonical negate(Canonical value) noexcept {
     return decode(static_cast<T>(0 - static_cast<std::uint64_t>(value)));
@@ -101,7 +103,8 @@ struct FloatElement {
 struct LongDoubleElement {
   using Bits = std::array<unsigned char, sizeof(long double)>;
   using Canonical = long double;
-  static constexpr std::size_t kUsedBytes = std::numeric_limits<long double>::digits == 64 ? 10 : 16;
+  static constexpr std::size_t kUsedBytes =
+      std::numeric_limits<long double>::digits == 64 ? 10 : 16;
   static Canonical decode(const Bits& bits) noexcept {
     long double value;
     std::memcpy(&value, bits.data(), sizeof(value));
@@ -120,8 +123,8 @@ struct LongDoubleElement {
 /// Where a wider value passes through float32 on its way into a small format.
 enum class Via { kFloat, kNothing };
 
-/// The formats of small_float.hpp. ml_dtypes rounds to float32 first, whatever comes in; so does NumPy
-/// for float16 from integers and long double, but not from float64.
+/// The formats of small_float.hpp. ml_dtypes rounds to float32 first, whatever comes in; so does
+/// NumPy for float16 from integers and long double, but not from float64.
 template <typename Format, Via kVia>
 struct SmallFloatElement {
   using Bits = typename Format::Bits;

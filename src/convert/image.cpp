@@ -20,8 +20,8 @@ struct Line {
   std::size_t count;
 };
 
-// Map x to a byte. In [0, 255] adding and taking away this constant leaves the nearest whole number,
-// ties to even, as the FPU rounds; clamping before rounding gives the same as after.
+// Map x to a byte. In [0, 255] adding and taking away this constant leaves the nearest whole
+// number, ties to even, as the FPU rounds; clamping before rounding gives the same as after.
 template <typename F>
 std::uint8_t quantise(F x, F low, F scale) noexcept {
   constexpr F kWhole = sizeof(F) == 4 ? F{8388608} : F{4503599627370496};
@@ -37,8 +37,11 @@ class Scaler {
   Scaler(const ImageSpec& spec, const ArrayView& source) noexcept
       : low_(static_cast<F>(spec.low)),
         scale_(F{255} / (static_cast<F>(spec.high) - static_cast<F>(spec.low))),
-        job_{source.dtype, sizeof(F) == 4 ? DType::kFloat32 : DType::kFloat64, source.byte_swapped,
-             false, {}},
+        job_{source.dtype,
+             sizeof(F) == 4 ? DType::kFloat32 : DType::kFloat64,
+             source.byte_swapped,
+             false,
+             {}},
         kernel_(find_cast(job_)) {}
 
   void write(const Line& line) const noexcept {
@@ -47,7 +50,8 @@ class Scaler {
     std::uint8_t* to = line.destination;
     for (std::size_t left = line.count; left > 0;) {
       const std::size_t count = std::min(left, kBlockElems);
-      kernel_(job_, {source, line.source_stride, reinterpret_cast<char*>(values), sizeof(F), count});
+      kernel_(job_,
+              {source, line.source_stride, reinterpret_cast<char*>(values), sizeof(F), count});
       for (std::size_t i = 0; i < count; ++i, to += line.channels) {
         *to = quantise(values[i], low_, scale_);
       }
@@ -82,7 +86,8 @@ void write_lines(const ArrayView& source, bool swap, const Writer& writer,
   const std::int64_t channels = shape[3];
   for (std::int64_t image = 0; image < shape[0]; ++image) {
     for (std::int64_t row = 0; row < shape[1]; ++row) {
-      const char* line = static_cast<const char*>(source.data) + image * strides[0] + row * strides[1];
+      const char* line =
+          static_cast<const char*>(source.data) + image * strides[0] + row * strides[1];
       for (std::int64_t channel = 0; channel < channels; ++channel) {
         const std::int64_t from = swap && channel < 3 ? 2 - channel : channel;
         writer.write({line + from * strides[3], strides[2], destination + channel, channels,
@@ -115,7 +120,8 @@ Status to_image(ArrayView source, const ImageSpec& spec, std::uint8_t* destinati
                   " needs a value range to become bytes; pass value_range=(low, high)");
   }
   if (!is_convertible(source.dtype) || is_complex(source.dtype)) {
-    return Status(Code::kUnsupported, "dtype " + dtype + " cannot become an image; make it real first");
+    return Status(Code::kUnsupported,
+                  "dtype " + dtype + " cannot become an image; make it real first");
   }
   if (count_elems(layout) == 0) return {};
   if (source.data == nullptr) return refuse("an image of null data; pass one that has memory");

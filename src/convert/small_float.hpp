@@ -13,11 +13,11 @@ namespace ashore {
 
 /// What a format keeps above its largest finite value.
 enum class Top {
-  kInfNan,      ///< IEEE 754: the last exponent is infinity and NaN
-  kNan,         ///< "fn": all ones is NaN, there is no infinity; overflow gives NaN
-  kNanZero,     ///< "fnuz": the pattern of -0 is the only NaN; overflow gives NaN
-  kFinite,      ///< "fn" of 6 and 4 bits: neither; overflow saturates, NaN becomes a zero
-  kScale,       ///< "fnu": a power of two without sign or zero; all ones is NaN
+  kInfNan,   ///< IEEE 754: the last exponent is infinity and NaN
+  kNan,      ///< "fn": all ones is NaN, there is no infinity; overflow gives NaN
+  kNanZero,  ///< "fnuz": the pattern of -0 is the only NaN; overflow gives NaN
+  kFinite,   ///< "fn" of 6 and 4 bits: neither; overflow saturates, NaN becomes a zero
+  kScale,    ///< "fnu": a power of two without sign or zero; all ones is NaN
 };
 
 /// A format of `kExponentBits` and `kMantissaBits` (and a sign, but for Top::kScale).
@@ -30,25 +30,26 @@ struct SmallFloat {
   static constexpr std::uint32_t kSign = kSigned ? 1u << (kBits - 1) : 0;
   static constexpr std::uint32_t kMagnitude = (1u << (kExponentBits + kMantissaBits)) - 1;
   static constexpr std::uint32_t kLastExponent = ((1u << kExponentBits) - 1) << kMantissaBits;
-  static constexpr std::uint32_t kMaxFinite = kTop == Top::kInfNan   ? kLastExponent - 1
-                                              : kTop == Top::kNan    ? kMagnitude - 1
-                                              : kTop == Top::kScale  ? kMagnitude - 1
-                                                                     : kMagnitude;
-  static constexpr std::uint32_t kNanBits =
-      kTop == Top::kInfNan    ? kLastExponent | (1u << (kMantissaBits - 1))
-      : kTop == Top::kNan     ? kMagnitude
-      : kTop == Top::kScale   ? kMagnitude
-                              : kSign;
+  static constexpr std::uint32_t kMaxFinite = kTop == Top::kInfNan  ? kLastExponent - 1
+                                              : kTop == Top::kNan   ? kMagnitude - 1
+                                              : kTop == Top::kScale ? kMagnitude - 1
+                                                                    : kMagnitude;
+  static constexpr std::uint32_t kNanBits = kTop == Top::kInfNan
+                                                ? kLastExponent | (1u << (kMantissaBits - 1))
+                                            : kTop == Top::kNan   ? kMagnitude
+                                            : kTop == Top::kScale ? kMagnitude
+                                                                  : kSign;
   static constexpr std::uint32_t kOverflow = kTop == Top::kInfNan   ? kLastExponent
                                              : kTop == Top::kFinite ? kMaxFinite
                                                                     : kNanBits;
 
-  /// Return the value of a bit pattern; exact in float for every format. Bits above the format's own
-  /// count as its sign, as in ml_dtypes.
+  /// Return the value of a bit pattern; exact in float for every format. Bits above the format's
+  /// own count as its sign, as in ml_dtypes.
   static constexpr float decode(Bits bits) noexcept {
     const std::uint32_t magnitude = bits & kMagnitude;
     const std::uint32_t sign = kSigned && (bits & ~kMagnitude) != 0 ? 0x8000'0000u : 0;
-    const std::uint32_t fraction = (magnitude & ((1u << kMantissaBits) - 1)) << (23 - kMantissaBits);
+    const std::uint32_t fraction = (magnitude & ((1u << kMantissaBits) - 1))
+                                   << (23 - kMantissaBits);
     const std::uint32_t exponent = magnitude >> kMantissaBits;
     if (is_nan(magnitude, sign != 0)) return std::bit_cast<float>(sign | 0x7fc0'0000u | fraction);
     if (kTop == Top::kInfNan && magnitude == kLastExponent) {

@@ -76,7 +76,8 @@ void load(const char* from, std::ptrdiff_t stride, std::size_t count, bool swapp
 }
 
 template <DType kType, typename C>
-void store(Block& block, char* to, std::ptrdiff_t stride, std::size_t count, bool swapped) noexcept {
+void store(Block& block, char* to, std::ptrdiff_t stride, std::size_t count,
+           bool swapped) noexcept {
   using E = Element<kType>;
   const C* from = values<C>(block);
   if (swapped && sizeof(typename E::Bits) > 1) {

@@ -22,8 +22,8 @@ bool is_slower(const Axis& a, const Axis& b) noexcept {
   return magnitude(a.source) > magnitude(b.source);
 }
 
-// Say whether stepping `length` times by `inner` lands where one step by `outer` does. Unsigned, for
-// one step past the end need not fit.
+// Say whether stepping `length` times by `inner` lands where one step by `outer` does. Unsigned,
+// for one step past the end need not fit.
 bool continues(std::int64_t outer, std::int64_t inner, std::int64_t length) noexcept {
   return static_cast<std::uint64_t>(outer) ==
          static_cast<std::uint64_t>(inner) * static_cast<std::uint64_t>(length);

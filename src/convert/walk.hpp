@@ -18,8 +18,8 @@ struct Run {
 };
 
 /// The axes of two arrays, reduced to what a walk needs: none of length 1, neighbours that continue
-/// each other merged, in the order in which the destination lies in memory, the last one fastest and
-/// with a destination stride that is not negative.
+/// each other merged, in the order in which the destination lies in memory, the last one fastest
+/// and with a destination stride that is not negative.
 struct Walk {
   int ndim = 0;
   bool empty = false;

@@ -1,4 +1,5 @@
-// ASHORE_ASSERT: states what only a bug in ashore can break. Used everywhere; never reached by input.
+// ASHORE_ASSERT: states what only a bug in ashore can break. Used everywhere; never reached by
+// input.
 #pragma once
 
 #include <cassert>

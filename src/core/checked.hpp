@@ -26,8 +26,8 @@ struct Extent {
 };
 
 /// Write the extent of `layout` into `out`. Return false where a length is negative, or where the
-/// number of elements (axes of length 0 left out, as in NumPy), the bytes they would take compact, or
-/// the reachable range does not fit in 63 bits. Does not look at the number of axes.
+/// number of elements (axes of length 0 left out, as in NumPy), the bytes they would take compact,
+/// or the reachable range does not fit in 63 bits. Does not look at the number of axes.
 [[nodiscard]] inline bool measure_extent(LayoutView layout, std::int64_t item_bytes,
                                          Extent& out) noexcept {
   std::int64_t low = 0;

@@ -10,8 +10,8 @@
 namespace ashore {
 namespace {
 
-// Lay the axes compact, the one that `order(0)` names fastest. Without elements all strides are 0, as in
-// NumPy.
+// Lay the axes compact, the one that `order(0)` names fastest. Without elements all strides are 0,
+// as in NumPy.
 template <typename OrderOfAxes>
 void lay_compact(int ndim, std::int64_t item_bytes, OrderOfAxes order, Layout& out) noexcept {
   std::int64_t stride = item_bytes;
@@ -48,7 +48,8 @@ Layout Layout::row_major(std::initializer_list<std::int64_t> shape,
   layout.ndim = static_cast<int>(shape.size());
   std::copy(shape.begin(), shape.end(), layout.shape);
   const int last = layout.ndim - 1;
-  lay_compact(layout.ndim, item_bytes, [last](int i) { return last - i; }, layout);
+  lay_compact(
+      layout.ndim, item_bytes, [last](int i) { return last - i; }, layout);
   return layout;
 }
 
@@ -110,11 +111,14 @@ void compact_layout(LayoutView source, Order order, std::int64_t item_bytes, Lay
     std::memmove(out.shape, source.shape, sizeof(std::int64_t) * static_cast<std::size_t>(ndim));
   }
   if (row_major) {
-    lay_compact(ndim, item_bytes, [last](int i) { return last - i; }, out);
+    lay_compact(
+        ndim, item_bytes, [last](int i) { return last - i; }, out);
   } else if (column_major) {
-    lay_compact(ndim, item_bytes, [](int i) { return i; }, out);
+    lay_compact(
+        ndim, item_bytes, [](int i) { return i; }, out);
   } else {
-    lay_compact(ndim, item_bytes, [&perm, last](int i) { return perm[last - i]; }, out);
+    lay_compact(
+        ndim, item_bytes, [&perm, last](int i) { return perm[last - i]; }, out);
   }
 }
 

@@ -2,7 +2,8 @@
 //
 // Elements i and j meet where |sum (i_k - j_k) * stride_k| < item_bytes. So look for index
 // differences d, not all zero, |d_k| < shape_k, that bring the sum that close to zero: axis by axis
-// from the longest stride to the shortest, keeping only values that the axes after it can still undo.
+// from the longest stride to the shortest, keeping only values that the axes after it can still
+// undo.
 #include "core/overlap.hpp"
 
 #include <algorithm>
@@ -11,7 +12,8 @@ namespace ashore {
 namespace {
 
 constexpr int kMaxSteps = 100'000;
-constexpr std::int64_t kAbsurdReach = std::int64_t{1} << 60;  // sums of four of these fit in 63 bits
+constexpr std::int64_t kAbsurdReach = std::int64_t{1}
+                                      << 60;  // sums of four of these fit in 63 bits
 
 struct Axis {
   std::int64_t stride;  // made positive: the sign of d_k is free
@@ -62,7 +64,8 @@ class Search {
   }
 
  private:
-  // Start on axis `depth`: the differences that leave a sum which the axes after it can bring to zero.
+  // Start on axis `depth`: the differences that leave a sum which the axes after it can bring to
+  // zero.
   void open(int depth, std::int64_t sum, bool moved) noexcept {
     const Axis& axis = axes_[depth];
     const std::int64_t room = reach_[depth + 1] + slack_;
@@ -71,7 +74,8 @@ class Search {
     Level& level = levels_[depth];
     level.sum = sum;
     level.moved = moved;
-    // A solution and its negative are the same pair of elements: let the first difference be positive.
+    // A solution and its negative are the same pair of elements: let the first difference be
+    // positive.
     level.next = std::max(low, moved ? -axis.last : 0);
     level.end = std::min(high, axis.last);
   }

@@ -1,4 +1,5 @@
-// Wraps a HostArray for any DLPack consumer, which then keeps its memory alive; the pipeline calls it.
+// Wraps a HostArray for any DLPack consumer, which then keeps its memory alive; the pipeline calls
+// it.
 #include "emit/dlpack.hpp"
 
 #include <memory>
@@ -30,13 +31,15 @@ Result<dlpack::ManagedTensorVersioned*> wrap_dlpack(const HostArray& array) {
   const ArrayView view = array.view();
   const std::optional<dlpack::DataType> type = dtype_to_dlpack(view.dtype);
   if (!type) {
-    return Status(Code::kUnsupported, "dtype " + std::string(name(view.dtype)) +
-                                          " has no DLPack code; cast it first, for example to float64");
+    return Status(Code::kUnsupported,
+                  "dtype " + std::string(name(view.dtype)) +
+                      " has no DLPack code; cast it first, for example to float64");
   }
   if (view.byte_swapped) {
-    return Status(Code::kUnsupported,
-                  "DLPack cannot say byte order, and this array has the foreign one; copy it to the "
-                  "machine's own first");
+    return Status(
+        Code::kUnsupported,
+        "DLPack cannot say byte order, and this array has the foreign one; copy it to the "
+        "machine's own first");
   }
   const auto item_bytes = static_cast<std::int64_t>(size_bytes(view.dtype));
   std::unique_ptr<Export> exported(new (std::nothrow) Export(array));
@@ -46,10 +49,11 @@ Result<dlpack::ManagedTensorVersioned*> wrap_dlpack(const HostArray& array) {
   for (int axis = 0; axis < view.layout.ndim; ++axis) {
     const std::int64_t stride = view.layout.strides_bytes[axis];
     if (view.layout.shape[axis] > 1 && stride % item_bytes != 0) {
-      return Status(Code::kUnsupported,
-                    "stride of " + std::to_string(stride) + " bytes on axis " +
-                        std::to_string(axis) + " is no whole number of elements of " +
-                        std::to_string(item_bytes) + " bytes, which DLPack needs; copy the array first");
+      return Status(Code::kUnsupported, "stride of " + std::to_string(stride) + " bytes on axis " +
+                                            std::to_string(axis) +
+                                            " is no whole number of elements of " +
+                                            std::to_string(item_bytes) +
+                                            " bytes, which DLPack needs; copy the array first");
     }
     exported->shape[axis] = view.layout.shape[axis];
     exported->strides[axis] = stride / item_bytes;

@@ -1,4 +1,5 @@
-// HostArray::allocate: fresh arrays in aligned host memory. Called by the pipeline and by C++ users.
+// HostArray::allocate: fresh arrays in aligned host memory. Called by the pipeline and by C++
+// users.
 #include <ashore/array.hpp>
 
 #include <string>
@@ -16,12 +17,12 @@ Result<HostArray> HostArray::allocate(DType dtype, LayoutView layout) {
   }
   Extent extent;
   if (!measure_extent(layout, static_cast<std::int64_t>(size_bytes(dtype)), extent)) {
-    return Status(Code::kInvalid,
-                  "an array shape with a negative length or more bytes than 63 bits count; check the "
-                  "shape and strides");
+    return Status(
+        Code::kInvalid,
+        "an array shape with a negative length or more bytes than 63 bits count; check the "
+        "shape and strides");
   }
-  Result<host::Buffer> buffer =
-      host::allocate(static_cast<std::size_t>(extent.high - extent.low));
+  Result<host::Buffer> buffer = host::allocate(static_cast<std::size_t>(extent.high - extent.low));
   if (!buffer.ok()) return buffer.take_status();
   ArrayView view;
   view.data = static_cast<char*>(buffer->get()) - extent.low;

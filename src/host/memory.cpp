@@ -1,4 +1,5 @@
-// Allocates aligned memory, on huge pages when it is large; the only file that asks POSIX for memory.
+// Allocates aligned memory, on huge pages when it is large; the only file that asks POSIX for
+// memory.
 #include "host/memory.hpp"
 
 #include <sys/mman.h>
@@ -17,8 +18,9 @@ Result<Buffer> allocate(std::size_t bytes) {
   void* memory = nullptr;
   const std::size_t limit = std::numeric_limits<std::size_t>::max() / 2;
   if (bytes > limit || ::posix_memalign(&memory, alignment, bytes == 0 ? 1 : bytes) != 0) {
-    return Status(Code::kNoMemory, "cannot allocate " + std::to_string(bytes) +
-                                       " bytes of host memory; convert in smaller pieces or free some");
+    return Status(Code::kNoMemory,
+                  "cannot allocate " + std::to_string(bytes) +
+                      " bytes of host memory; convert in smaller pieces or free some");
   }
   // Advice only: without huge pages the memory works all the same, page by page.
   if (huge) (void)::madvise(memory, bytes, MADV_HUGEPAGE);

@@ -1,4 +1,5 @@
-// Aligned memory of the host. Called by whoever allocates a result in C++ (emit, convert, the device pool).
+// Aligned memory of the host. Called by whoever allocates a result in C++ (emit, convert, the
+// device pool).
 #pragma once
 
 #include <ashore/result.hpp>

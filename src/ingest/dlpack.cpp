@@ -43,15 +43,17 @@ std::string dtype_label(dlpack::DataType type) {
 // Say why no dtype fits: out of line, for the hot path never comes here.
 Status refuse_dtype(dlpack::DataType type) {
   const std::string called = "dtype " + dtype_label(type) + " (DLPack code " +
-                             std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits)";
+                             std::to_string(type.code) + ", " + std::to_string(type.bits) +
+                             " bits)";
   if (type.lanes != 1) {
     return refuse(called + " comes with " + std::to_string(type.lanes) +
                   " lanes where only 1 has a form; view it as its scalars first");
   }
   const bool whole_number = type.code == dlpack::kInt || type.code == dlpack::kUInt;
   if (type.bits < 8 && (whole_number || dtype_from_dlpack(type))) {
-    return refuse(called + " packs several elements into a byte, which no NumPy dtype does; widen "
-                           "it first, for example to int8 or float32");
+    return refuse(called +
+                  " packs several elements into a byte, which no NumPy dtype does; widen "
+                  "it first, for example to int8 or float32");
   }
   return refuse(called + " has no NumPy twin; cast it to a dtype that has one first");
 }
@@ -231,7 +233,8 @@ Result<Source> take(dlpack::ManagedTensorVersioned* managed) {
   if (managed->version.major != dlpack::kMajorVersion) {
     return refuse("DLPack version " + std::to_string(managed->version.major) + "." +
                   std::to_string(managed->version.minor) + " is not understood; version " +
-                  std::to_string(dlpack::kMajorVersion) + " is: ask the producer for it (max_version)");
+                  std::to_string(dlpack::kMajorVersion) +
+                  " is: ask the producer for it (max_version)");
   }
   return Source::read(*managed, managed->flags, std::move(keep_alive));
 }

@@ -58,8 +58,8 @@ class Source {
   KeepAlive keep_alive_;
 };
 
-/// Take over a producer's struct, whatever happens: its deleter runs once, on failure before return.
-/// Of a struct with another major version only that version, and its deleter, are touched.
+/// Take over a producer's struct, whatever happens: its deleter runs once, on failure before
+/// return. Of a struct with another major version only that version, and its deleter, are touched.
 Result<Source> take(dlpack::ManagedTensorVersioned* managed);
 Result<Source> take(dlpack::ManagedTensor* managed);
 

@@ -6,7 +6,8 @@
 namespace ashore {
 namespace {
 
-// Contract rules C1 to C6, T3, N3 and N11 in the order in which they matter to a reader of the message.
+// Contract rules C1 to C6, T3, N3 and N11 in the order in which they matter to a reader of the
+// message.
 struct ReasonText {
   Reason reason;
   const char* text;
@@ -33,9 +34,9 @@ Status refuse_dtype(DType dtype) {
 }
 
 Status refuse_complex(DType from, DType to) {
-  return Status(Code::kUnsupported, "dtype " + std::string(name(from)) + " cannot become " +
-                                        std::string(name(to)) +
-                                        ": the imaginary part would be lost; take .real or abs() first");
+  return Status(Code::kUnsupported,
+                "dtype " + std::string(name(from)) + " cannot become " + std::string(name(to)) +
+                    ": the imaginary part would be lost; take .real or abs() first");
 }
 
 Status refuse_copy(const Plan& plan) {
@@ -94,30 +95,30 @@ Result<Plan> make_plan(const SourceFacts& source, const Options& options, const 
   if (!is_convertible(plan.to)) return refuse_dtype(plan.to);
   if (is_complex(plan.from) && !is_complex(plan.to)) return refuse_complex(plan.from, plan.to);
   const bool swapped = options.dtype ? options.byte_swapped : view.byte_swapped;
-  plan.to_byte_swapped =
-      swapped && target.byte_swapped && size_bytes(part_dtype(plan.to)) > 1;
+  plan.to_byte_swapped = swapped && target.byte_swapped && size_bytes(part_dtype(plan.to)) > 1;
 
   plan.reasons = find_reasons(source, options, target, plan);
   if (plan.reasons != 0 && options.copy == Copy::kNever) return refuse_copy(plan);
   const auto count = static_cast<std::size_t>(count_elems(view.layout));
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(count, size_bytes(plan.to), &bytes)) {
-    return Status(Code::kInvalid, std::to_string(count) + " elements of dtype " +
-                                      std::string(name(plan.to)) +
-                                      " take more bytes than 63 bits count; convert a slice of them");
+    return Status(Code::kInvalid,
+                  std::to_string(count) + " elements of dtype " + std::string(name(plan.to)) +
+                      " take more bytes than 63 bits count; convert a slice of them");
   }
   plan.bytes = static_cast<std::size_t>(bytes);
   if (plan.reasons == 0) {
     const auto item_bytes = static_cast<std::int64_t>(size_bytes(plan.from));
-    plan.read_only = view.read_only || (!target.writable_overlap &&
-                                        has_internal_overlap(view.layout, item_bytes));
+    plan.read_only = view.read_only ||
+                     (!target.writable_overlap && has_internal_overlap(view.layout, item_bytes));
     return plan;
   }
   plan.copied_bytes = plan.bytes;
   plan.path = Path::kHostCopy;
   if (source.on_device) {
     plan.path = Path::kFramework;
-    // The framework brings the elements as they are; what else has to change takes a pass of its own.
+    // The framework brings the elements as they are; what else has to change takes a pass of its
+    // own.
     const bool another_pass = (plan.reasons & ~std::uint32_t{kDevice | kAsked | kNoStorage}) != 0;
     plan.copied_bytes = count * size_bytes(plan.from) + (another_pass ? plan.bytes : 0);
   }

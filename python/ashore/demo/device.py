@@ -11,6 +11,12 @@ import torch
 from ashore.cli.errors import CannotRun
 from ashore.cli.text import escape
 
+# AcceleratorError came with PyTorch 2.8.
+_FAILURES = (
+    torch.cuda.OutOfMemoryError,
+    getattr(torch, "AcceleratorError", torch.cuda.OutOfMemoryError),
+)
+
 
 def pick_device() -> tuple[torch.device, str, str]:
     """Return the device, its name for people, and a remark if it is no CUDA device (else "")."""
@@ -24,6 +30,8 @@ def pick_device() -> tuple[torch.device, str, str]:
     if caught:  # PyTorch's own reason, such as a driver that is too old
         reason = escape(" ".join(str(caught[0].message).split()))
         note += f" ({reason.split(' (Triggered', 1)[0]})"
+    # In so small a model threads only wait for each other, for many seconds on a busy machine.
+    torch.set_num_threads(1)
     return torch.device("cpu"), "CPU", note
 
 
@@ -32,6 +40,6 @@ def device_failures(device: torch.device) -> Iterator[None]:
     """Turn what a CUDA device may refuse (memory full, no kernel for it) into CannotRun."""
     try:
         yield
-    except (torch.OutOfMemoryError, torch.AcceleratorError) as error:
+    except _FAILURES as error:
         reason = str(error).strip().split("\n", 1)[0]
         raise CannotRun(f"{device} failed: {reason}") from error

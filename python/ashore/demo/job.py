@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from ashore.cli.errors import CannotRun, JobFailed
 from ashore.cli.text import escape, paint
 from ashore.demo.talk import Talk
 
-_WHO = "ashore demo"
+_WHO = "the demo"
 _FILES = {
     "picture": "evaluation_results.png",
     "predictions": "predictions.npy",
@@ -28,7 +30,10 @@ def run(out: Path, *, epochs: int, seed: int, quiet: bool) -> dict[str, Any]:
     talk = Talk(quiet)
     try:
         require(_WHO, _NEEDS, suggest=("torch", "eval"))
+        import_module("ashore._core")
         _prepare(out)
+        # matplotlib's remarks on where it keeps its font cache are nothing to act on here.
+        logging.getLogger("matplotlib").setLevel(logging.ERROR)
         talk.say("loading PyTorch, scikit-learn and matplotlib")
         load(_WHO, _NEEDS)
     except ImportError as error:
@@ -91,9 +96,10 @@ def _story(talk: Talk, device: Any, out: Path, epochs: int, seed: int) -> dict[s
         talk.say(f"  {escape(str(path))}")
 
     talk.title("Six everyday conversions, and what ashore did")
-    conversions = six(model, ashore.to_torch(unseen.features[:64], device=device))
+    conversions = six(model, ashore.to_torch(unseen.features[:8], device=device))
     for line in _table(conversions):
         talk.say(line)
+    talk.say("  (each compared with what PyTorch's own conversion gives)")
 
     wrong = [conversion.name for conversion in conversions if not conversion.right]
     if wrong:
@@ -142,15 +148,14 @@ def _save(path: Path, array: Any) -> None:
 
 
 def _table(conversions: list[Any]) -> list[str]:
-    rows = [("what", "call", "result", "ashore did", "bytes", "")]
-    for c in conversions:
-        rows.append((c.name, c.call, c.result, c.did, str(c.bytes), "ok" if c.right else "WRONG"))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(w) if i == 4 else cell.ljust(w)
-            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  " + "  ".join(cells).rstrip())
+    rows = [("what", "call", "result", "ashore did", "copied")]
+    rows += [(c.name, c.call, c.result, c.did, f"{c.copied_bytes} B") for c in conversions]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = [
+        "  ".join(["", *map(str.ljust, row[:4], widths), row[4].rjust(len("copied"))])
+        for row in rows
+    ]
+    for index, conversion in enumerate(conversions, start=1):
+        if not conversion.right:
+            lines[index] += "  WRONG"
     return lines

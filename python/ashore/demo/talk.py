@@ -82,13 +82,13 @@ def _bar(stream: object, epochs: int, batches: int) -> Iterator[Progress]:
     )
     console = Console(file=stream, highlight=False, emoji=False)  # type: ignore[arg-type]
     with progress.Progress(*columns, console=console) as live:
-        task = live.add_task(f"epoch 1/{epochs}", total=epochs * batches)
+        task = live.add_task(f"0/{epochs} epochs   loss -----", total=epochs * batches)
 
         class Bar(Progress):
             def batch(self) -> None:
                 live.advance(task)
 
             def epoch(self, number: int, loss: float) -> None:
-                live.update(task, description=f"epoch {number}/{epochs}   loss {loss:.3f}")
+                live.update(task, description=f"{number}/{epochs} epochs   loss {loss:.3f}")
 
         yield Bar()
