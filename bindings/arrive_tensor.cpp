@@ -29,7 +29,7 @@ Arrived read_exchange(const Torch& torch, PyObject* tensor, Arrival& arrival) {
   if (read.data == nullptr && has_elements(read)) return Arrived::kNoArray;
   if (!ingest::read_tensor(read, 0, arrival.layout, arrival.facts).ok()) return Arrived::kNoArray;
   // On the PyTorch side a sub-byte dtype shows as another one here only by its bits, which read_tensor refused.
-  const int negated = torch.neg_bit.truth(tensor);
+  const int negated = torch.facts.is_neg(tensor);
   if (negated < 0) return Arrived::kError;
   arrival.facts.negated = negated == 1;
   if (is_complex(arrival.facts.view.dtype)) {

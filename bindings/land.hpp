@@ -33,6 +33,10 @@ PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request);
 /// Releases the GIL for large ones. Returns false with an error set.
 bool write_values(const Arrival& arrival, const ArrayView& destination);
 
+/// Convert a plain tensor that looks fresh (never shared before) by its own .numpy(), which costs least and locks the
+/// storage on the way. Nothing, without an error, where that is not the way: the long one is right for every tensor.
+Ref share_fresh(const Torch& torch, PyObject* tensor);
+
 /// Return the array of a tensor on its own memory; locks the storage first (contract C2). Null with an error set.
 PyObject* share_tensor(const Torch& torch, const Arrival& arrival, bool read_only);
 

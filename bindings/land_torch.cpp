@@ -10,11 +10,11 @@
 namespace ashore::python {
 namespace {
 
-// A DLPack struct on memory that a Python object keeps alive; one allocation with its shape and strides behind it.
+// A DLPack struct on memory that a Python object keeps alive; its shape and strides stand behind it.
 struct Export {
   dlpack::ManagedTensorVersioned managed;
   PyObject* owner;
-  std::int64_t extents[2 * kMaxDims];
+  std::int64_t extents[];
 };
 
 // PyTorch calls this when the last tensor dies, on whatever thread.
@@ -41,7 +41,8 @@ void torch_strides(LayoutView layout, std::int64_t item_bytes, std::int64_t* str
 
 // A tensor on the view's memory through PyTorch's exchange API.
 PyObject* share_exchange(const Torch& torch, const ArrayView& view, PyObject* owner) {
-  auto* self = static_cast<Export*>(std::malloc(sizeof(Export)));
+  const auto extents_bytes = 2 * static_cast<std::size_t>(view.layout.ndim) * sizeof(std::int64_t);
+  auto* self = static_cast<Export*>(std::malloc(sizeof(Export) + extents_bytes));
   if (self == nullptr) return PyErr_NoMemory();
   std::int64_t* shape = self->extents;
   std::int64_t* strides = shape + view.layout.ndim;

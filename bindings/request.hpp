@@ -33,6 +33,11 @@ struct NumpyRequest {
   PyObject* out = nullptr;  ///< borrowed
 
   bool never_copies() const { return options.copy == Copy::kNever; }
+  /// Say whether a share is always the answer for an array that can be shared.
+  bool changes_nothing() const {
+    return options.copy != Copy::kAlways && options.order == Order::kKeep && !options.dtype && !opaque_dtype &&
+           out == nullptr;
+  }
 };
 
 /// Read `dtype=` for to_numpy into the request. Returns false with an error set.

@@ -40,79 +40,86 @@ class LockGuess {
 
 LockGuess g_guess;  // under the GIL
 
-// Dtypes that Tensor.numpy() takes; the others travel as integers of the same size.
-bool torch_numpy_takes(DType dtype) {
-  switch (dtype) {
-    case DType::kBool:
-    case DType::kInt8:
-    case DType::kInt16:
-    case DType::kInt32:
-    case DType::kInt64:
-    case DType::kUInt8:
-    case DType::kFloat16:
-    case DType::kFloat32:
-    case DType::kFloat64:
-    case DType::kComplex64:
-    case DType::kComplex128: return true;
-    default: return false;
-  }
+// How many fresh tensors are still asked for their dtype before .numpy() is tried: none, until one was refused.
+int g_ask_dtype = 0;
+constexpr int kAskAfterRefusal = 64;
+
+// Say whether Tensor.numpy() takes tensors of this dtype; the others travel as ones of the same size. -1: an error is set.
+int numpy_takes(const Torch& torch, PyObject* tensor) {
+  Ref dtype = Ref::steal(torch.dtype(tensor));
+  return dtype ? PySet_Contains(torch.numpy_dtypes, dtype.get()) : -1;
 }
 
-// Return a plain tensor on the same storage on which .numpy() works: without grad, of a dtype that NumPy has.
-Ref lockable(const Torch& torch, const Arrival& arrival) {
-  PyObject* tensor = arrival.object.get();
-  const DType dtype = arrival.facts.view.dtype;
-  if (!torch_numpy_takes(dtype)) {
-    Ref size = Ref::steal(PyLong_FromSize_t(size_bytes(dtype)));
+// Return a tensor on the same storage on which .numpy() works: without grad, of a dtype that NumPy has.
+Ref lockable(const Torch& torch, PyObject* tensor, bool takes_dtype, std::size_t item_bytes) {
+  if (!takes_dtype) {
+    Ref size = Ref::steal(PyLong_FromSize_t(item_bytes));
     PyObject* carrier = size ? PyDict_GetItemWithError(torch.carrier_dtypes, size.get()) : nullptr;
     if (carrier == nullptr) return {};
     PyObject* arguments[] = {tensor, carrier};
     return Ref::steal(PyObject_Vectorcall(torch.view, arguments, 2, nullptr));
   }
-  Ref requires_grad = Ref::steal(PyObject_GetAttr(tensor, names().requires_grad));
-  if (!requires_grad) return {};
-  if (requires_grad.get() == Py_False) return Ref::borrow(tensor);
-  return Ref::steal(torch.detach(tensor));
+  const int requires_grad = torch.facts.requires_grad(tensor);
+  if (requires_grad < 0) return {};
+  return requires_grad == 0 ? Ref::borrow(tensor) : Ref::steal(torch.detach(tensor));
 }
 
-// Lock by .numpy() of the tensor itself, which costs least. Returns its array where that is the answer already, None
-// where the storage is locked and the array is still to be made, nothing (and no error) where it did not work.
-Ref lock_directly(const Torch& torch, const Arrival& arrival, bool read_only) {
-  Ref plain = lockable(torch, arrival);
+// Say whether .numpy() gave what it should: an ndarray on the tensor's memory. NumPy allocates where PyTorch has none.
+bool is_on_tensor_memory(PyObject* array) {
+  return array != nullptr && PyArray_CheckExact(array) && 
+         PyArray_BASE(reinterpret_cast<PyArrayObject*>(array)) != nullptr;
+}
+
+// Lock the storage by .numpy() of a tensor on it. Returns false, without an error, where that did not work.
+bool lock_directly(const Torch& torch, const Arrival& arrival) {
+  PyObject* tensor = arrival.object.get();
+  const int takes_dtype = numpy_takes(torch, tensor);
+  Ref plain = takes_dtype < 0 ? Ref() : lockable(torch, tensor, takes_dtype == 1, size_bytes(arrival.facts.view.dtype));
   Ref array = Ref::steal(plain ? torch.numpy(plain.get()) : nullptr);
-  if (!array || !PyArray_CheckExact(array.get())) {
-    PyErr_Clear();
-    return {};
-  }
-  auto* ndarray = reinterpret_cast<PyArrayObject*>(array.get());
-  const bool same_memory = PyArray_DATA(ndarray) == arrival.facts.view.data || PyArray_SIZE(ndarray) == 0;
-  if (!same_memory) return {};  // a mode of PyTorch interfered
-  if (!torch_numpy_takes(arrival.facts.view.dtype)) return Ref::borrow(Py_None);
-  if (read_only) PyArray_CLEARFLAGS(ndarray, NPY_ARRAY_WRITEABLE);
-  return array;
+  if (!array) PyErr_Clear();
+  return is_on_tensor_memory(array.get());
 }
 
 }  // namespace
 
-PyObject* share_tensor(const Torch& torch, const Arrival& arrival, bool read_only) {
-  PyObject* tensor = arrival.object.get();
-  if (is_plain_tensor(torch, tensor)) {
-    if (g_guess.is_likely(tensor)) {
-      Ref storage = Ref::steal(torch.untyped_storage(tensor));
-      if (!storage) return nullptr;
-      const int resizable = torch.resizable.truth(storage.get());
-      if (resizable < 0) return nullptr;
-      if (resizable == 0) return wrap_memory(arrival.facts.view, read_only, std::move(storage));
-      g_guess.was_wrong(tensor);
-    }
-    Ref array = lock_directly(torch, arrival, read_only);
-    if (array && array.get() != Py_None) return array.release();
-    if (array) {
-      Ref storage = Ref::steal(torch.untyped_storage(tensor));
-      return storage ? wrap_memory(arrival.facts.view, read_only, std::move(storage)) : nullptr;
+Ref share_fresh(const Torch& torch, PyObject* tensor) {
+  if (g_guess.is_likely(tensor)) return {};
+  if (g_ask_dtype > 0) {
+    --g_ask_dtype;
+    if (numpy_takes(torch, tensor) != 1) {
+      g_ask_dtype = kAskAfterRefusal;
+      return {};
     }
   }
-  Ref storage = Ref::steal(PyObject_CallOneArg(torch.lock, tensor));  // finds it locked, or locks it
+  Ref plain = lockable(torch, tensor, true, 0);
+  Ref array = Ref::steal(plain ? torch.numpy(plain.get()) : nullptr);
+  if (!array) {
+    PyErr_Clear();  // the long way converts it, or gives the reason
+    g_ask_dtype = kAskAfterRefusal;
+  }
+  if (!is_on_tensor_memory(array.get())) return {};
+  auto* ndarray = reinterpret_cast<PyArrayObject*>(array.get());
+  const LayoutView layout{PyArray_NDIM(ndarray), reinterpret_cast<const std::int64_t*>(PyArray_DIMS(ndarray)),
+                          reinterpret_cast<const std::int64_t*>(PyArray_STRIDES(ndarray))};
+  if (!PyArray_IS_C_CONTIGUOUS(ndarray) && has_internal_overlap(layout, PyArray_ITEMSIZE(ndarray))) {
+    PyArray_CLEARFLAGS(ndarray, NPY_ARRAY_WRITEABLE);  // contract N3
+  }
+  return array;
+}
+
+PyObject* share_tensor(const Torch& torch, const Arrival& arrival, bool read_only) {
+  PyObject* tensor = arrival.object.get();
+  if (!is_plain_tensor(torch, tensor)) {
+    Ref storage = Ref::steal(PyObject_CallOneArg(torch.lock, tensor));
+    return storage ? wrap_memory(arrival.facts.view, read_only, std::move(storage)) : nullptr;
+  }
+  Ref storage = Ref::steal(torch.untyped_storage(tensor));
+  const int resizable = storage ? torch.resizable.truth(storage.get()) : -1;
+  if (resizable < 0) return nullptr;
+  if (resizable == 1) {
+    g_guess.was_wrong(tensor);
+    if (!lock_directly(torch, arrival)) storage = Ref::steal(PyObject_CallOneArg(torch.lock, tensor));
+  }
   return storage ? wrap_memory(arrival.facts.view, read_only, std::move(storage)) : nullptr;
 }
 

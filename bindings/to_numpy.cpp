@@ -8,8 +8,15 @@ namespace {
 
 // Convert an object that may be an array. kNoArray: it is none.
 Arrived convert_array(PyObject* object, const NumpyRequest& request, Ref& result) {
+  const Torch* torch = loaded_torch();
+  const bool is_plain = torch != nullptr && is_plain_tensor(*torch, object);
+  if (is_plain && request.changes_nothing()) {
+    result = share_fresh(*torch, object);
+    if (result) return Arrived::kYes;
+  }
   Arrival arrival;
-  const Arrived arrived = arrive(object, request.never_copies(), arrival);
+  const Arrived arrived = is_plain ? arrive_tensor(*torch, object, arrival)
+                                   : arrive(object, request.never_copies(), arrival);
   if (arrived != Arrived::kYes) return arrived;
   result = Ref::steal(land_numpy(arrival, request));
   return result ? Arrived::kYes : Arrived::kError;

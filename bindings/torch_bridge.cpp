@@ -32,6 +32,16 @@ const dlpack::ExchangeAPI* find_exchange_api(PyObject* tensor_type) {
   return complete ? api : nullptr;
 }
 
+// Find a function of PyTorch's C++ libraries, which are loaded, but maybe not for everybody to see.
+void* find_symbol(const char* library_name, const char* symbol_name) {
+  if (void* symbol = dlsym(RTLD_DEFAULT, symbol_name)) return symbol;
+  void* library = dlopen(library_name, RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  void* symbol = dlsym(library, symbol_name);
+  dlclose(library);
+  return symbol;
+}
+
 bool find_dtypes(PyObject* ours, Torch& torch) {
   Ref dtypes = Ref::steal(PyObject_GetAttrString(ours, "DTYPES"));
   if (!dtypes) return false;
@@ -56,14 +66,15 @@ bool load(PyObject* module) {
   Ref ours = Ref::steal(PyImport_ImportModule("ashore._torch"));
   if (!parameter || !storage || !ours) return false;
 
-  Ref samples = Ref::steal(PyObject_CallMethod(ours.get(), "neg_samples", nullptr));
+  Ref samples = Ref::steal(PyObject_CallMethod(ours.get(), "samples", nullptr));
   if (!samples) return false;
 
   Torch torch;
   torch.tensor = reinterpret_cast<PyTypeObject*>(tensor.get());
   torch.parameter = reinterpret_cast<PyTypeObject*>(parameter.get());
   torch.exchange = find_exchange_api(tensor.get());
-  if (!torch.neg_bit.find(tensor.get(), samples.get()) || !torch.is_conj.find(tensor.get(), "is_conj") ||
+  if (!torch.facts.find(tensor.get(), samples.get()) || !torch.is_conj.find(tensor.get(), "is_conj") ||
+      !torch.dtype.find(tensor.get(), "dtype") ||
       !torch.untyped_storage.find(tensor.get(), "untyped_storage") ||
       !torch.numpy.find(tensor.get(), "numpy") || !torch.detach.find(tensor.get(), "detach") ||
       !torch.resizable.find(storage.get(), "resizable")) {
@@ -76,6 +87,7 @@ bool load(PyObject* module) {
   } rows[] = {
       {&torch.view, tensor.get(), "view"},
       {&torch.carrier_dtypes, ours.get(), "CARRIERS"},
+      {&torch.numpy_dtypes, ours.get(), "NUMPY_DTYPES"},
       {&torch.describe, ours.get(), "describe"},
       {&torch.fetch, ours.get(), "fetch"},
       {&torch.lock, ours.get(), "lock"},
@@ -132,37 +144,58 @@ int Method::truth(PyObject* self) const {
   return PyObject_IsTrue(result.get());
 }
 
-// Say whether a pointer to the tensor's implementation stands at the offset in all samples, and is_neg knows them.
-bool NegBit::agrees(PyObject* samples, std::size_t offset_bytes) {
+bool Property::find(PyObject* type, const char* name) {
+  name_ = PyUnicode_InternFromString(name);
+  Ref descriptor = Ref::steal(PyObject_GetAttrString(type, name));
+  if (name_ == nullptr || !descriptor) return false;
+  if (Py_TYPE(descriptor.get()) == &PyGetSetDescr_Type) {
+    const PyGetSetDef* property = reinterpret_cast<PyGetSetDescrObject*>(descriptor.get())->d_getset;
+    get_ = property->get;
+    closure_ = property->closure;
+  }
+  return true;
+}
+
+PyObject* Property::operator()(PyObject* self) const {
+  return get_ != nullptr ? get_(self, closure_) : PyObject_GetAttr(self, name_);
+}
+
+void* NativeFacts::implementation(PyObject* tensor) const {
+  void* address = nullptr;
+  std::memcpy(&address, place(tensor), sizeof(address));
+  return address;
+}
+
+int NativeFacts::slow_requires_grad(PyObject* tensor) const {
+  Ref truth = Ref::steal(grad_(tensor));
+  return truth ? PyObject_IsTrue(truth.get()) : -1;
+}
+
+// Say whether all samples hold their implementation at the offset, and both functions answer as Python does.
+bool NativeFacts::agrees(PyObject* samples, std::size_t offset_bytes) {
   offset_bytes_ = offset_bytes;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(samples); ++i) {
     PyObject* tensor = PyTuple_GET_ITEM(samples, i);
     if (Py_TYPE(tensor)->tp_basicsize < static_cast<Py_ssize_t>(offset_bytes + sizeof(void*))) return false;
     Ref address = Ref::steal(PyObject_GetAttrString(tensor, "_cdata"));
     if (!address) return false;
-    void* there = nullptr;
-    std::memcpy(&there, reinterpret_cast<char*>(tensor) + offset_bytes, sizeof(there));
-    if (there == nullptr || there != PyLong_AsVoidPtr(address.get())) return false;
-    if (native_truth(tensor) != method_.truth(tensor)) return false;
+    void* known = PyLong_AsVoidPtr(address.get());
+    if (known == nullptr || known != implementation(tensor)) return false;
+    if (native_is_neg(tensor) != neg_.truth(tensor)) return false;
+    if (native_requires_grad(tensor) != slow_requires_grad(tensor)) return false;
   }
   return true;
 }
 
-bool NegBit::find(PyObject* tensor_type, PyObject* samples) {
-  if (!method_.find(tensor_type, "is_neg")) return false;
-  constexpr const char* kSymbol = "_ZN2at4_ops6is_neg4callERKNS_6TensorE";
-  void* symbol = dlsym(RTLD_DEFAULT, kSymbol);
-  if (symbol == nullptr) {  // PyTorch's libraries are loaded, but not for everybody to see
-    if (void* library = dlopen("libtorch_cpu.so", RTLD_NOW | RTLD_NOLOAD)) {
-      symbol = dlsym(library, kSymbol);
-      dlclose(library);
-    }
-  }
-  if (symbol == nullptr) return true;
-  native_ = reinterpret_cast<bool (*)(const void*)>(symbol);
+bool NativeFacts::find(PyObject* tensor_type, PyObject* samples) {
+  if (!neg_.find(tensor_type, "is_neg") || !grad_.find(tensor_type, "requires_grad")) return false;
+  is_neg_ = reinterpret_cast<bool (*)(const void*)>(
+      find_symbol("libtorch_cpu.so", "_ZN2at4_ops6is_neg4callERKNS_6TensorE"));
+  requires_grad_ = reinterpret_cast<bool (*)(const void*)>(
+      find_symbol("libc10.so", "_ZNK3c1010TensorImpl13requires_gradEv"));
+  if (is_neg_ == nullptr || requires_grad_ == nullptr) return true;
   // The Python object starts with the tensor, or with a flag and then the tensor.
-  if (agrees(samples, sizeof(PyObject)) || agrees(samples, sizeof(PyObject) + sizeof(void*))) return true;
-  native_ = nullptr;
+  native_ = agrees(samples, sizeof(PyObject)) || agrees(samples, sizeof(PyObject) + sizeof(void*));
   PyErr_Clear();
   return true;
 }

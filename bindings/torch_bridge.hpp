@@ -7,6 +7,8 @@
 #include <ashore/dlpack.hpp>
 #include <ashore/dtype.hpp>
 
+#include <cstring>
+
 namespace ashore::python {
 
 /// A method of a C type, looked up once and called without attribute access.
@@ -25,26 +27,51 @@ class Method {
   PyCFunctionWithKeywords with_keywords_ = nullptr;
 };
 
-/// `is_neg` of the C++ library, which costs a fifth of the Python method (docs/decisions/0003-neg-bit.md).
-///
-/// The library's exported function takes a Tensor, which is one pointer. Where that pointer lies in PyTorch's Python
-/// object is found out at load by comparing with the public `_cdata`, and the answers are compared with the method's on
-/// tensors with and without the bit; where anything differs, the method is called.
-class NegBit {
+/// A read-only property of a C type, looked up once and read without attribute access.
+class Property {
  public:
-  /// Prepare, with sample tensors without and with the bit. Returns false with an error set.
+  /// Look `name` up. Returns false with an error set.
+  bool find(PyObject* type, const char* name);
+  /// Read it. Null with an error set.
+  PyObject* operator()(PyObject* self) const;
+
+ private:
+  PyObject* name_ = nullptr;
+  getter get_ = nullptr;
+  void* closure_ = nullptr;
+};
+
+/// Two facts of a plain tensor asked of PyTorch's C++ library itself, at a tenth of what the Python slots cost
+/// (docs/decisions/0003-native-facts.md).
+///
+/// Both are exported functions. They take the tensor's implementation, whose place in PyTorch's Python object is found
+/// out at load by comparing with the public `_cdata`; then the answers are compared with Python's on tensors with and
+/// without either property. Where anything differs, the Python slots are called.
+class NativeFacts {
+ public:
+  /// Prepare, with sample tensors. Returns false with an error set.
   bool find(PyObject* tensor_type, PyObject* samples);
-  /// Say whether a plain tensor's neg bit is set; -1 with an error set.
-  int truth(PyObject* tensor) const {
-    return native_ != nullptr ? native_truth(tensor) : method_.truth(tensor);
+  /// Say whether the neg bit is set; -1 with an error set.
+  int is_neg(PyObject* tensor) const { return native_ ? native_is_neg(tensor) : neg_.truth(tensor); }
+  /// Say whether the tensor requires grad; -1 with an error set.
+  int requires_grad(PyObject* tensor) const {
+    return native_ ? native_requires_grad(tensor) : slow_requires_grad(tensor);
   }
 
  private:
-  int native_truth(PyObject* tensor) const { return native_(reinterpret_cast<char*>(tensor) + offset_bytes_) ? 1 : 0; }
+  // Where the object holds its at::Tensor, which is one pointer to the implementation.
+  const char* place(PyObject* tensor) const { return reinterpret_cast<const char*>(tensor) + offset_bytes_; }
+  void* implementation(PyObject* tensor) const;
+  int native_is_neg(PyObject* tensor) const { return is_neg_(place(tensor)) ? 1 : 0; }
+  int native_requires_grad(PyObject* tensor) const { return requires_grad_(implementation(tensor)) ? 1 : 0; }
+  int slow_requires_grad(PyObject* tensor) const;
   bool agrees(PyObject* samples, std::size_t offset_bytes);
 
-  Method method_;
-  bool (*native_)(const void*) = nullptr;  // at::_ops::is_neg::call(const at::Tensor&)
+  Method neg_;
+  Property grad_;
+  bool native_ = false;
+  bool (*is_neg_)(const void*) = nullptr;         // at::_ops::is_neg::call(const at::Tensor&)
+  bool (*requires_grad_)(const void*) = nullptr;  // c10::TensorImpl::requires_grad() const
   std::size_t offset_bytes_ = 0;
 };
 
@@ -53,10 +80,12 @@ struct Torch {
   PyTypeObject* tensor = nullptr;
   PyTypeObject* parameter = nullptr;
   const dlpack::ExchangeAPI* exchange = nullptr;  ///< null before 2.10
-  NegBit neg_bit;
+  NativeFacts facts;
+  Property dtype;
   Method is_conj, untyped_storage, resizable, numpy, detach;
   bool has_dtype[kDTypeCount] = {};   ///< which of the core's dtypes it has
   PyObject* view = nullptr;            ///< Tensor.view
+  PyObject* numpy_dtypes = nullptr;    ///< set of the torch.dtypes that Tensor.numpy() takes
   PyObject* carrier_dtypes = nullptr;  ///< item size in bytes -> torch.dtype that NumPy can hold
   // Functions of ashore/_torch.py, documented there.
   PyObject *describe = nullptr, *fetch = nullptr, *lock = nullptr, *empty = nullptr, *wrap = nullptr;

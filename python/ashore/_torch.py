@@ -22,7 +22,13 @@ _SHARED_NAMES = (
 DTYPES: dict[str, torch.dtype] = {n: getattr(torch, n) for n in _SHARED_NAMES if hasattr(torch, n)}
 NAMES: dict[torch.dtype, str] = {dtype: name for name, dtype in DTYPES.items()}
 
-# Integer dtypes that carry the bits of dtypes that `Tensor.numpy` and `torch.from_numpy` do not take, by item size.
+# Dtypes that `Tensor.numpy` takes.
+NUMPY_DTYPES: frozenset[torch.dtype] = frozenset(
+    DTYPES[n]
+    for n in "bool int8 int16 int32 int64 uint8 float16 float32 float64 complex64 complex128".split()
+)
+
+# Dtypes that carry the bits of those that `Tensor.numpy` and `torch.from_numpy` do not take, by item size.
 CARRIERS: dict[int, torch.dtype] = {
     1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.complex128,
 }
@@ -130,11 +136,13 @@ def describe(
         return name, tuple(tensor.shape), strides, address, on_device, conj, neg, zeros
 
 
-def neg_samples() -> tuple[torch.Tensor, ...]:
-    """Return tensors without and with the neg bit, of both classes that the hot path takes."""
+def samples() -> tuple[torch.Tensor, ...]:
+    """Return tensors with and without the neg bit and a gradient, of both classes that the hot path takes."""
     with _without_overrides():
         pair = torch.zeros(1, dtype=torch.complex64, device="cpu")
-        return pair, pair.imag, pair.conj().imag, torch.nn.Parameter(torch.zeros(1, device="cpu")), pair.conj()
+        leaf = torch.zeros(1, device="cpu", requires_grad=True)
+        parameter = torch.nn.Parameter(torch.zeros(1, device="cpu"))
+        return pair, pair.imag, pair.conj().imag, leaf, leaf.detach(), parameter, pair.conj()
 
 
 def fetch(tensor: torch.Tensor) -> torch.Tensor:
