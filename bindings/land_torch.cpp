@@ -20,7 +20,9 @@ struct Export {
 // PyTorch calls this when the last tensor dies, on whatever thread.
 void drop_export(dlpack::ManagedTensorVersioned* managed) {
   auto* self = static_cast<Export*>(managed->manager_ctx);
-  if (Py_IsInitialized() != 0) {  // at exit the process's memory goes anyway
+  if (PyGILState_Check() != 0) {
+    Py_DECREF(self->owner);
+  } else if (Py_IsInitialized() != 0) {  // at exit the process's memory goes anyway
     const PyGILState_STATE state = PyGILState_Ensure();
     Py_DECREF(self->owner);
     PyGILState_Release(state);
@@ -101,31 +103,47 @@ PyObject* tuple_of(const std::int64_t* values, int count) {
   return tuple;
 }
 
-// A new host tensor with the arrival's values, its memory PyTorch's own, so that it can be resized and sent.
-PyObject* copy(const Torch& torch, const Arrival& arrival, const Plan& plan) {
-  Layout layout;
-  const auto item_bytes = static_cast<std::int64_t>(size_bytes(plan.to));
-  compact_layout(arrival.facts.view.layout, plan.order, item_bytes, layout);
+// Return the address of a host tensor's memory; null with an error set where it has none.
+void* address_of(PyObject* tensor) {
+  Ref address = Ref::steal(PyObject_CallMethod(tensor, "data_ptr", nullptr));
+  return address ? PyLong_AsVoidPtr(address.get()) : nullptr;
+}
+
+// A new host tensor, its memory PyTorch's own, so that it can be resized and sent to other processes.
+Ref new_tensor(const Torch& torch, DType dtype, LayoutView layout, void*& address) {
+  static PyObject* const kKeywords = PyTuple_Pack(2, names().dtype, names().device);
   std::int64_t strides[kMaxDims];
-  torch_strides(layout.view(), item_bytes, strides);
+  torch_strides(layout, static_cast<std::int64_t>(size_bytes(dtype)), strides);
   Ref shape_tuple = Ref::steal(tuple_of(layout.shape, layout.ndim));
   Ref strides_tuple = Ref::steal(tuple_of(strides, layout.ndim));
-  if (!shape_tuple || !strides_tuple) return nullptr;
-  const std::string dtype(name(plan.to));
-  Ref made = Ref::steal(PyObject_CallFunction(torch.empty, "OOs", shape_tuple.get(), strides_tuple.get(), dtype.c_str()));
-  PyObject *tensor = nullptr, *address = nullptr;
-  if (!made || !PyArg_ParseTuple(made.get(), "OO", &tensor, &address)) return nullptr;
-  const ArrayView destination{PyLong_AsVoidPtr(address), plan.to, false, false, layout.view()};
-  if (PyErr_Occurred()) return nullptr;
-  if (destination.data == nullptr && count_elems(destination.layout) > 0) {
-    return raise(PyExc_RuntimeError, "PyTorch made a tensor without memory; convert outside fake and meta modes");
+  if (!shape_tuple || !strides_tuple || kKeywords == nullptr) return {};
+  PyObject* arguments[] = {shape_tuple.get(), strides_tuple.get(), torch.dtypes[static_cast<std::size_t>(dtype)], torch.host};
+  Ref tensor = Ref::steal(PyObject_Vectorcall(torch.empty_strided, arguments, 2, kKeywords));
+  if (tensor && is_plain_tensor(torch, tensor.get())) address = address_of(tensor.get());
+  if (!tensor || PyErr_Occurred() || address != nullptr || count_elems(layout) == 0) return tensor;
+  // A mode of PyTorch made something without memory; ask once more without modes.
+  tensor = Ref::steal(PyObject_Vectorcall(torch.empty_guarded, arguments, 3, nullptr));
+  if (tensor) address = address_of(tensor.get());
+  if (tensor && address == nullptr && !PyErr_Occurred()) {
+    raise(PyExc_RuntimeError, "PyTorch made a tensor without memory; convert outside fake and meta modes");
   }
-  return write_values(arrival, destination) ? Py_NewRef(tensor) : nullptr;
+  return tensor;
+}
+
+// A new host tensor with the arrival's values.
+PyObject* copy(const Torch& torch, const Arrival& arrival, const Plan& plan) {
+  Layout layout;
+  compact_layout(arrival.facts.view.layout, plan.order, static_cast<std::int64_t>(size_bytes(plan.to)), layout);
+  void* address = nullptr;
+  Ref tensor = new_tensor(torch, plan.to, layout.view(), address);
+  if (!tensor || PyErr_Occurred()) return nullptr;
+  const ArrayView destination{address, plan.to, false, false, layout.view()};
+  return write_values(arrival, destination) ? tensor.release() : nullptr;
 }
 
 // Whether PyTorch has the dtype, with the way out in the message.
 bool check_torch_dtype(const Torch& torch, DType dtype) {
-  if (torch.has_dtype[static_cast<std::size_t>(dtype)]) return true;
+  if (torch.dtypes[static_cast<std::size_t>(dtype)] != nullptr) return true;
   raise(PyExc_TypeError, "the installed torch has no dtype " + std::string(name(dtype)) + "; pass dtype= with one that it has");
   return false;
 }

@@ -48,8 +48,7 @@ class PlanWalk final : public Walk {
   Arrived plan_argument(PyObject* object) {
     Ref same;
     Arrived arrived = Arrived::kNoArray;
-    const bool is_container_at_sight = PyList_CheckExact(object) || PyTuple_CheckExact(object) || PyDict_CheckExact(object);
-    if (!is_container_at_sight) arrived = convert(object, same);
+    if (!is_builtin_container(object)) arrived = convert(object, same);
     if (arrived == Arrived::kNoArray) {
       Arrival arrival;
       arrived = arrive_numbers(object, nullptr, arrival);

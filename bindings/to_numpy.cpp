@@ -47,14 +47,11 @@ class NumpyWalk final : public Walk {
   const NumpyRequest& request_;
 };
 
-bool is_builtin_sequence(PyObject* object) { return PyList_CheckExact(object) || PyTuple_CheckExact(object); }
-
 // The argument itself: an array, else numbers, else a container.
 PyObject* convert_argument(PyObject* object, const NumpyRequest& request) {
   Ref result;
   Arrived arrived = Arrived::kNoArray;
-  const bool is_container_at_sight = is_builtin_sequence(object) || PyDict_CheckExact(object);
-  if (!is_container_at_sight) arrived = convert_array(object, request, result);
+  if (!is_builtin_container(object)) arrived = convert_array(object, request, result);
   if (arrived == Arrived::kNoArray) arrived = convert_numbers(object, request, result);
   if (arrived == Arrived::kNoArray) {
     NumpyWalk walk(request);

@@ -10,12 +10,14 @@ namespace {
 PyObject* home_of(const TorchRequest& request) { return request.is_host ? nullptr : request.device.get(); }
 
 Arrived convert_array(PyObject* object, const TorchRequest& request, Ref& result) {
-  if (is_tensor(*request.torch, object)) {
+  const bool is_ndarray = PyArray_CheckExact(object);
+  if (!is_ndarray && is_tensor(*request.torch, object)) {
     result = Ref::steal(tensor_to_torch(object, request));
     return result ? Arrived::kYes : Arrived::kError;
   }
   Arrival arrival;
-  const Arrived arrived = arrive(object, request.never_copies(), arrival);
+  const Arrived arrived =
+      is_ndarray ? arrive_ndarray(object, arrival) : arrive(object, request.never_copies(), arrival);
   if (arrived != Arrived::kYes) return arrived;
   result = Ref::steal(land_torch(arrival, request, home_of(request)));
   return result ? Arrived::kYes : Arrived::kError;
@@ -49,6 +51,24 @@ bool read_torch_words(PyObject* device, PyObject* dtype, TorchRequest& request) 
   return true;
 }
 
+// The argument itself: an array, else numbers, else a container.
+PyObject* convert_argument(PyObject* object, const TorchRequest& request) {
+  Ref result;
+  Arrived arrived = Arrived::kNoArray;
+  if (!is_builtin_container(object)) arrived = convert_array(object, request, result);
+  if (arrived == Arrived::kNoArray) {
+    Arrival arrival;
+    arrived = arrive_numbers(object, request.torch, arrival);
+    if (arrived == Arrived::kYes) return land_torch(arrival, request, home_of(request));
+  }
+  if (arrived == Arrived::kNoArray) {
+    TorchWalk walk(request);
+    arrived = walk.run(object, result);
+  }
+  if (arrived == Arrived::kNoArray) return raise_no_array(object);
+  return arrived == Arrived::kYes ? result.release() : nullptr;
+}
+
 }  // namespace
 
 PyObject* to_torch(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keyword_names) {
@@ -56,6 +76,7 @@ PyObject* to_torch(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
   TorchRequest request;
   request.torch = import_torch();
   if (request.torch == nullptr) return nullptr;
+  if (count == 1 && keyword_names == nullptr) return convert_argument(arguments[0], request);
   PyObject *object = nullptr, *device = nullptr, *dtype = nullptr, *copy = nullptr, *requires_grad = nullptr;
   PyObject** positional[] = {&object};
   const Keyword keywords[] = {{names().device, &device},
@@ -71,21 +92,7 @@ PyObject* to_torch(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
     if (wanted < 0) return nullptr;
     request.requires_grad = wanted == 1;
   }
-  Ref result;
-  Arrived arrived = Arrived::kNoArray;
-  const bool is_container_at_sight = PyList_CheckExact(object) || PyTuple_CheckExact(object) || PyDict_CheckExact(object);
-  if (!is_container_at_sight) arrived = convert_array(object, request, result);
-  if (arrived == Arrived::kNoArray) {
-    Arrival arrival;
-    arrived = arrive_numbers(object, request.torch, arrival);
-    if (arrived == Arrived::kYes) return land_torch(arrival, request, home_of(request));
-  }
-  if (arrived == Arrived::kNoArray) {
-    TorchWalk walk(request);
-    arrived = walk.run(object, result);
-  }
-  if (arrived == Arrived::kNoArray) return raise_no_array(object);
-  return arrived == Arrived::kYes ? result.release() : nullptr;
+  return convert_argument(object, request);
 }
 
 }  // namespace ashore::python

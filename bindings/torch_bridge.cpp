@@ -49,7 +49,7 @@ bool find_dtypes(PyObject* ours, Torch& torch) {
   for (Py_ssize_t position = 0; PyDict_Next(dtypes.get(), &position, &name, &dtype) != 0;) {
     const char* text = PyUnicode_AsUTF8(name);
     if (text == nullptr) return false;
-    if (const auto known = dtype_from_name(text)) torch.has_dtype[static_cast<std::size_t>(*known)] = true;
+    if (const auto known = dtype_from_name(text)) torch.dtypes[static_cast<std::size_t>(*known)] = Py_NewRef(dtype);
   }
   return true;
 }
@@ -91,7 +91,9 @@ bool load(PyObject* module) {
       {&torch.describe, ours.get(), "describe"},
       {&torch.fetch, ours.get(), "fetch"},
       {&torch.lock, ours.get(), "lock"},
-      {&torch.empty, ours.get(), "empty"},
+      {&torch.empty_strided, module, "empty_strided"},
+      {&torch.host, ours.get(), "HOST"},
+      {&torch.empty_guarded, ours.get(), "empty_guarded"},
       {&torch.wrap, ours.get(), "wrap"},
       {&torch.is_on, ours.get(), "is_on"},
       {&torch.to_device, ours.get(), "to_device"},

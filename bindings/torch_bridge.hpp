@@ -83,12 +83,14 @@ struct Torch {
   NativeFacts facts;
   Property dtype;
   Method is_conj, untyped_storage, resizable, numpy, detach;
-  bool has_dtype[kDTypeCount] = {};   ///< which of the core's dtypes it has
+  PyObject* dtypes[kDTypeCount] = {};  ///< the torch.dtype of each of the core's; null where it has none
   PyObject* view = nullptr;            ///< Tensor.view
+  PyObject* empty_strided = nullptr;   ///< torch.empty_strided
+  PyObject* host = nullptr;            ///< torch.device("cpu")
   PyObject* numpy_dtypes = nullptr;    ///< set of the torch.dtypes that Tensor.numpy() takes
   PyObject* carrier_dtypes = nullptr;  ///< item size in bytes -> torch.dtype that NumPy can hold
   // Functions of ashore/_torch.py, documented there.
-  PyObject *describe = nullptr, *fetch = nullptr, *lock = nullptr, *empty = nullptr, *wrap = nullptr;
+  PyObject *describe = nullptr, *fetch = nullptr, *lock = nullptr, *empty_guarded = nullptr, *wrap = nullptr;
   PyObject *is_on = nullptr, *to_device = nullptr, *parse_device = nullptr, *parse_dtype = nullptr;
   PyObject *dtype_name = nullptr, *default_dtypes = nullptr;
   PyObject *detach_leaf = nullptr, *require_grad = nullptr;

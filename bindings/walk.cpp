@@ -6,10 +6,6 @@ namespace {
 
 constexpr std::size_t kMaxNesting = 200;
 
-bool is_builtin_container(PyObject* object) {
-  return PyList_CheckExact(object) || PyDict_CheckExact(object) || PyTuple_CheckExact(object);
-}
-
 // What arrays, and leaves that are none, look like at first sight.
 bool is_leaf_at_sight(PyObject* object) {
   if (object == Py_None || PyUnicode_Check(object) || PyBytes_Check(object) || PyLong_Check(object) ||

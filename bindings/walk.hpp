@@ -10,6 +10,11 @@
 
 namespace ashore::python {
 
+/// Say whether the object is exactly a dict, list or tuple, which are never arrays themselves.
+inline bool is_builtin_container(PyObject* object) {
+  return PyList_CheckExact(object) || PyDict_CheckExact(object) || PyTuple_CheckExact(object);
+}
+
 /// One walk over nested containers. Dicts, lists and tuples are walked here; their subclasses, dataclasses and
 /// registered node types are taken apart and rebuilt by ashore/_containers.py.
 ///

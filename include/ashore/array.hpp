@@ -1,5 +1,5 @@
-// ArrayView (borrows), SourceFacts (says more) and HostArray (owns): the nouns that walk from ingest to
-// emit.
+// ArrayView (borrows), SourceFacts (says more) and HostArray (owns): the nouns that walk from
+// ingest to emit.
 #pragma once
 
 #include <ashore/dtype.hpp>
@@ -15,9 +15,9 @@ namespace ashore {
 
 /// Elements in host memory that somebody else owns. Small: pass by value, do not store.
 struct ArrayView {
-  void* data = nullptr;      ///< address of the first element; may be null only without elements
+  void* data = nullptr;  ///< address of the first element; may be null only without elements
   DType dtype = DType::kFloat32;
-  bool byte_swapped = false; ///< the elements are in the byte order that is not the machine's
+  bool byte_swapped = false;  ///< the elements are in the byte order that is not the machine's
   bool read_only = false;
   LayoutView layout;
 };
@@ -34,11 +34,12 @@ struct SourceFacts {
 
 /// An array in host memory that keeps its memory alive: its own, or that of the producer it shares.
 ///
-/// Copies of a HostArray share the memory. Safe to hand from thread to thread; writing is not guarded.
+/// Copies of a HostArray share the memory. Safe to hand from thread to thread; writing is not
+/// guarded.
 class HostArray {
  public:
-  /// Allocate an array with uninitialised elements, 64-byte aligned. Fails with kNoMemory, or kInvalid
-  /// where the shape is negative, has more than kMaxDims axes or does not fit in memory.
+  /// Allocate an array with uninitialised elements, 64-byte aligned. Fails with kNoMemory, or
+  /// kInvalid where the shape is negative, has more than kMaxDims axes or does not fit in memory.
   static Result<HostArray> allocate(DType dtype, LayoutView layout);
 
   /// Wrap memory of somebody else, kept alive by `owner`. `view.layout` is copied.

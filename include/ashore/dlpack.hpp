@@ -1,5 +1,5 @@
-// DLPack's structs, declared after its specification (version 1.3), and the ways in and out of them.
-// A test compares their layout with PyTorch's installed copy.
+// DLPack's structs, declared after its specification (version 1.3), and the ways in and out of
+// them. A test compares their layout with PyTorch's installed copy.
 #pragma once
 
 #include <cstdint>

@@ -78,10 +78,10 @@ enum class DTypeKind : std::uint8_t { kBool, kInt, kUInt, kFloat, kComplex, kOpa
 
 /// What is known of one dtype.
 struct DTypeInfo {
-  std::string_view name;   ///< the field's own name, as `torch.` and NumPy spell it
+  std::string_view name;  ///< the field's own name, as `torch.` and NumPy spell it
   DTypeKind kind;
-  std::uint8_t bits;       ///< significant bits of one element
-  std::uint8_t size_bytes; ///< bytes from one element to the next
+  std::uint8_t bits;        ///< significant bits of one element
+  std::uint8_t size_bytes;  ///< bytes from one element to the next
 };
 
 /// Return the row of the dtype table for `dtype`.

@@ -1,4 +1,5 @@
-// Layout: shape and strides of an array, owned (Layout) or borrowed (LayoutView). Used by all stages.
+// Layout: shape and strides of an array, owned (Layout) or borrowed (LayoutView). Used by all
+// stages.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@ class Layout {
 
   /// Return a row-major compact layout. `shape` holds at most kMaxDims lengths whose product times
   /// `item_bytes` fits in 63 bits.
-  static Layout row_major(std::initializer_list<std::int64_t> shape, std::int64_t item_bytes) noexcept;
+  static Layout row_major(std::initializer_list<std::int64_t> shape,
+                          std::int64_t item_bytes) noexcept;
 
   LayoutView view() const noexcept { return {ndim, shape, strides_bytes}; }
 

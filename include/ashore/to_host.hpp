@@ -15,7 +15,8 @@ Result<HostArray> to_host(ArrayView source, const Options& options = {});
 /// Bring a DLPack tensor ashore. Takes over `tensor`: its deleter runs exactly once, when the last
 /// HostArray that shares the memory dies, or before return for copies, empty arrays and failures.
 /// Fails with kUnsupported (version, dtype, lanes, malformed layout), kUnreachable (device memory,
-/// whose pointer is never read), kInvalid (copy == kNever where a copy is unavoidable) or kNoMemory.
+/// whose pointer is never read), kInvalid (copy == kNever where a copy is unavoidable) or
+/// kNoMemory.
 Result<HostArray> to_host(dlpack::ManagedTensorVersioned* tensor, const Options& options = {});
 Result<HostArray> to_host(dlpack::ManagedTensor* tensor, const Options& options = {});
 

@@ -22,6 +22,8 @@ _SHARED_NAMES = (
 DTYPES: dict[str, torch.dtype] = {n: getattr(torch, n) for n in _SHARED_NAMES if hasattr(torch, n)}
 NAMES: dict[torch.dtype, str] = {dtype: name for name, dtype in DTYPES.items()}
 
+HOST = torch.device("cpu")
+
 # Dtypes that `Tensor.numpy` takes.
 NUMPY_DTYPES: frozenset[torch.dtype] = frozenset(
     DTYPES[n]
@@ -165,11 +167,10 @@ def lock(tensor: torch.Tensor) -> torch.UntypedStorage:
         return storage
 
 
-def empty(shape: tuple[int, ...], strides: tuple[int, ...], name: str) -> tuple[torch.Tensor, int]:
-    """Return a new host tensor with strides in elements, and its address."""
+def empty_guarded(shape: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Return a new host tensor with memory where a mode of PyTorch would make another kind."""
     with _without_overrides():
-        tensor = torch.empty_strided(shape, strides, dtype=DTYPES[name], device="cpu")
-        return tensor, tensor.data_ptr()
+        return torch.empty_strided(shape, strides, dtype=dtype, device=HOST)
 
 
 def wrap(array: Any, name: str) -> torch.Tensor:

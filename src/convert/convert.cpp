@@ -7,7 +7,6 @@
 #include "convert/cast.hpp"
 #include "convert/copy_run.hpp"
 #include "convert/walk.hpp"
-#include "core/checked.hpp"
 #include "host/memory.hpp"
 
 namespace ashore {
@@ -57,20 +56,20 @@ Status check(const ArrayView& source, const ArrayView& destination) {
   return {};
 }
 
-// The bytes that an array covers, as addresses.
+// The bytes that an array with elements covers, as addresses.
 struct Span {
   std::uintptr_t begin;
   std::uintptr_t end;
 };
 
-bool find_span(const ArrayView& view, Span& span) noexcept {
-  Extent extent;
-  const auto item_bytes = static_cast<std::int64_t>(size_bytes(view.dtype));
-  if (!measure_extent(view.layout, item_bytes, extent)) return false;
+Span span_of(const ArrayView& view) noexcept {
   const auto first = reinterpret_cast<std::uintptr_t>(view.data);
-  span.begin = first + static_cast<std::uintptr_t>(extent.low);
-  span.end = first + static_cast<std::uintptr_t>(extent.high);
-  return true;
+  Span span{first, first + size_bytes(view.dtype)};
+  for (int axis = 0; axis < view.layout.ndim; ++axis) {
+    const std::int64_t reach = (view.layout.shape[axis] - 1) * view.layout.strides_bytes[axis];
+    (reach < 0 ? span.begin : span.end) += static_cast<std::uintptr_t>(reach);
+  }
+  return span;
 }
 
 bool is_swapped(const ArrayView& view) noexcept {
@@ -124,14 +123,12 @@ Status convert(ArrayView source, ArrayView destination, Transform transform) {
   Status status = check(source, destination);
   if (!status.ok()) return status;
   if (count_elems(source.layout) == 0) return {};
-  Span from;
-  Span to;
-  if (source.data == nullptr || destination.data == nullptr || !find_span(source, from) ||
-      !find_span(destination, to)) {
-    return Status(Code::kInvalid,
-                  "no memory behind an array of shape " + shape_text(source.layout) +
-                      " (null data, or strides past 63 bits); pass one that has it");
+  if (source.data == nullptr || destination.data == nullptr) {
+    return Status(Code::kInvalid, "null data behind an array of shape " +
+                                      shape_text(source.layout) + "; pass one that has memory");
   }
+  const Span from = span_of(source);
+  const Span to = span_of(destination);
   CastJob job{source.dtype, destination.dtype, is_swapped(source), is_swapped(destination),
               transform};
   job.transform.conjugate = transform.conjugate && is_complex(source.dtype);

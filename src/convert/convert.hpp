@@ -27,7 +27,10 @@ bool cast_exists(DType from, DType to) noexcept;
 /// Floats become integers by cutting the fraction off. ashore's own rule where NumPy's result is
 /// undefined: values out of range saturate, NaN becomes 0. Integers wrap into narrower ones.
 ///
-/// Fails with kInvalid (shapes differ, read-only destination, no memory behind elements),
+/// Layouts are taken as checked (core/checked.hpp). In a destination whose elements overlap each
+/// other, which of the values written to one place stays there is not said.
+///
+/// Fails with kInvalid (shapes differ, read-only destination, null data behind elements),
 /// kUnsupported (no such cast) or kNoMemory (overlap, and no room for the copy).
 Status convert(ArrayView source, ArrayView destination, Transform transform = {});
 

@@ -33,6 +33,7 @@ struct Extent {
   std::int64_t low = 0;
   std::int64_t high = 0;
   std::int64_t compact_bytes = item_bytes;
+  std::int64_t count = 1;
   bool empty = false;
   for (int axis = 0; axis < layout.ndim; ++axis) {
     const std::int64_t length = layout.shape[axis];
@@ -42,6 +43,7 @@ struct Extent {
       continue;
     }
     if (!checked_multiply(compact_bytes, length, compact_bytes)) return false;
+    count *= length;
     std::int64_t reach = 0;
     if (!checked_multiply(length - 1, layout.strides_bytes[axis], reach)) return false;
     std::int64_t& end = reach < 0 ? low : high;
@@ -50,7 +52,7 @@ struct Extent {
   if (!checked_add(high, item_bytes, high)) return false;
   std::int64_t span = 0;
   if (__builtin_sub_overflow(high, low, &span)) return false;
-  out.count = empty ? 0 : compact_bytes / item_bytes;
+  out.count = empty ? 0 : count;
   out.low = empty ? 0 : low;
   out.high = empty ? 0 : high;
   return true;

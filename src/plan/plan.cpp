@@ -1,8 +1,6 @@
 // Decides what happens to one array before anything moves. Called by the pipeline and the bindings.
 #include <ashore/plan.hpp>
 
-#include "core/assert.hpp"
-
 namespace ashore {
 namespace {
 
@@ -46,6 +44,12 @@ Status refuse_copy(const Plan& plan) {
                                     " a copy; pass copy=None or copy=True");
 }
 
+Status refuse_size(std::size_t count, DType dtype) {
+  return Status(Code::kInvalid, std::to_string(count) + " elements of dtype " +
+                                    std::string(name(dtype)) +
+                                    " take more bytes than 63 bits count; convert a slice of them");
+}
+
 bool strides_fit(LayoutView layout, std::int64_t item_bytes) noexcept {
   for (int axis = 0; axis < layout.ndim; ++axis) {
     if (layout.shape[axis] <= 1) continue;
@@ -56,28 +60,32 @@ bool strides_fit(LayoutView layout, std::int64_t item_bytes) noexcept {
   return true;
 }
 
-bool is_aligned(const void* data, DType dtype) noexcept {
-  const std::size_t alignment = size_bytes(part_dtype(dtype));
+// Bytes of one part: what alignment and byte order are about.
+std::size_t part_bytes(const DTypeInfo& dtype) noexcept {
+  return dtype.kind == DTypeKind::kComplex ? dtype.size_bytes / 2u : dtype.size_bytes;
+}
+
+bool is_aligned(const void* data, std::size_t alignment) noexcept {
   return (reinterpret_cast<std::uintptr_t>(data) & (alignment - 1)) == 0;
 }
 
 std::uint32_t find_reasons(const SourceFacts& source, const Options& options, const Target& target,
-                           const Plan& plan) noexcept {
+                           const Plan& plan, const DTypeInfo& from) noexcept {
   const ArrayView& view = source.view;
-  const auto item_bytes = static_cast<std::int64_t>(size_bytes(plan.from));
-  const bool swapped = view.byte_swapped && size_bytes(part_dtype(plan.from)) > 1;
+  const std::int64_t item_bytes = from.size_bytes;
+  const bool swapped = view.byte_swapped && part_bytes(from) > 1;
   std::uint32_t reasons = 0;
   if (options.copy == Copy::kAlways) reasons |= kAsked;
   if (plan.to != plan.from) reasons |= kCast;
   if (swapped != plan.to_byte_swapped) reasons |= kByteOrder;
-  if (source.conjugated && is_complex(plan.from)) reasons |= kConjugate;
+  if (source.conjugated && from.kind == DTypeKind::kComplex) reasons |= kConjugate;
   if (source.negated) reasons |= kNegate;
   if (options.order == Order::kRowMajor && !is_row_major(view.layout, item_bytes)) {
     reasons |= kReorder;
   }
   if (!target.read_only && view.read_only) reasons |= kReadOnlySource;
   if (!target.any_stride && !strides_fit(view.layout, item_bytes)) reasons |= kStrides;
-  if (!target.unaligned && !is_aligned(view.data, plan.from)) reasons |= kAlignment;
+  if (!target.unaligned && !is_aligned(view.data, part_bytes(from))) reasons |= kAlignment;
   if (source.zeros) reasons |= kNoStorage;
   if (source.on_device) reasons |= kDevice;
   return reasons;
@@ -91,36 +99,34 @@ Result<Plan> make_plan(const SourceFacts& source, const Options& options, const 
   plan.from = view.dtype;
   plan.to = options.dtype.value_or(view.dtype);
   plan.order = options.order;
-  if (!is_convertible(plan.from)) return refuse_dtype(plan.from);
-  if (!is_convertible(plan.to)) return refuse_dtype(plan.to);
-  if (is_complex(plan.from) && !is_complex(plan.to)) return refuse_complex(plan.from, plan.to);
+  const DTypeInfo& from = info(plan.from);
+  const DTypeInfo& to = info(plan.to);
+  if (from.kind == DTypeKind::kOpaque) return refuse_dtype(plan.from);
+  if (to.kind == DTypeKind::kOpaque) return refuse_dtype(plan.to);
+  if (from.kind == DTypeKind::kComplex && to.kind != DTypeKind::kComplex) {
+    return refuse_complex(plan.from, plan.to);
+  }
   const bool swapped = options.dtype ? options.byte_swapped : view.byte_swapped;
-  plan.to_byte_swapped = swapped && target.byte_swapped && size_bytes(part_dtype(plan.to)) > 1;
+  plan.to_byte_swapped = swapped && target.byte_swapped && part_bytes(to) > 1;
 
-  plan.reasons = find_reasons(source, options, target, plan);
+  plan.reasons = find_reasons(source, options, target, plan, from);
   if (plan.reasons != 0 && options.copy == Copy::kNever) return refuse_copy(plan);
   const auto count = static_cast<std::size_t>(count_elems(view.layout));
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(count, size_bytes(plan.to), &bytes)) {
-    return Status(Code::kInvalid,
-                  std::to_string(count) + " elements of dtype " + std::string(name(plan.to)) +
-                      " take more bytes than 63 bits count; convert a slice of them");
-  }
+  if (__builtin_mul_overflow(count, to.size_bytes, &bytes)) return refuse_size(count, plan.to);
   plan.bytes = static_cast<std::size_t>(bytes);
   if (plan.reasons == 0) {
-    const auto item_bytes = static_cast<std::int64_t>(size_bytes(plan.from));
-    plan.read_only = view.read_only ||
-                     (!target.writable_overlap && has_internal_overlap(view.layout, item_bytes));
+    plan.read_only = view.read_only || (!target.writable_overlap &&
+                                        has_internal_overlap(view.layout, from.size_bytes));
     return plan;
   }
   plan.copied_bytes = plan.bytes;
   plan.path = Path::kHostCopy;
   if (source.on_device) {
     plan.path = Path::kFramework;
-    // The framework brings the elements as they are; what else has to change takes a pass of its
-    // own.
+    // The framework brings the elements as they are; any other change takes a pass of its own.
     const bool another_pass = (plan.reasons & ~std::uint32_t{kDevice | kAsked | kNoStorage}) != 0;
-    plan.copied_bytes = count * size_bytes(plan.from) + (another_pass ? plan.bytes : 0);
+    plan.copied_bytes = count * from.size_bytes + (another_pass ? plan.bytes : 0);
   }
   return plan;
 }
