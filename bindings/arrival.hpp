@@ -1,4 +1,5 @@
-// Arrival: one array as it came in from Python, ready for the plan. Made by arrive(), used by every conversion.
+// Arrival: one array as it came in from Python, ready for the plan. Made by arrive(), used by every
+// conversion.
 #pragma once
 
 #include "numpy_bridge.hpp"
@@ -25,10 +26,12 @@ struct Arrival {
   SourceFacts facts;
   Layout layout;
   Origin origin = Origin::kNdarray;
-  Ref object;           ///< the tensor, the ndarray or the capsule
-  bool fetched = false; ///< its framework has already copied it from a device (kForeign device objects)
-  bool fresh = false;   ///< new memory that nobody else holds: a share of it is as good as a copy
-  std::optional<DType> default_dtype;  ///< what the result has if no dtype is asked for; else the source's
+  Ref object;  ///< the tensor, the ndarray or the capsule
+  bool fetched =
+      false;  ///< its framework has already copied it from a device (kForeign device objects)
+  bool fresh = false;  ///< new memory that nobody else holds: a share of it is as good as a copy
+  std::optional<DType>
+      default_dtype;    ///< what the result has if no dtype is asked for; else the source's
   bool opaque = false;  ///< an ndarray whose dtype the core does not know (text, dates, records)
 };
 
@@ -39,8 +42,9 @@ enum class Arrived : std::uint8_t {
   kError,    ///< a Python error is set
 };
 
-/// Ask any object for its array: torch, NumPy and NumPy's scalars, then the protocols in the order of contract N8.
-/// `never_copy` is handed to producers that take it. Python's own numbers and containers are no arrays here.
+/// Ask any object for its array: torch, NumPy and NumPy's scalars, then the protocols in the order
+/// of contract N8. `never_copy` is handed to producers that take it. Python's own numbers and
+/// containers are no arrays here.
 Arrived arrive(PyObject* object, bool never_copy, Arrival& arrival);
 
 /// The parts of arrive(), by origin.
@@ -49,12 +53,13 @@ Arrived arrive_ndarray(PyObject* array, Arrival& arrival);
 Arrived arrive_protocol(PyObject* object, bool never_copy, Arrival& arrival);
 Arrived arrive_dlpack(PyObject* object, PyObject* method, bool never_copy, Arrival& arrival);
 
-/// Bring an object ashore whose memory is on a device that PyTorch does not own (CuPy, JAX on a GPU, …): the loaded
-/// framework that owns it copies. `where` names the device for the refusal.
-Arrived arrive_device_object(PyObject* object, const std::string& where, bool never_copy, Arrival& arrival);
+/// Bring an object ashore whose memory is on a device that PyTorch does not own (CuPy, JAX on a
+/// GPU, …): the loaded framework that owns it copies. `where` names the device for the refusal.
+Arrived arrive_device_object(PyObject* object, const std::string& where, bool never_copy,
+                             Arrival& arrival);
 
-/// Read numbers that are data themselves (contract N6, N7): a Python number, or an exact list or tuple of
-/// numbers, nested and rectangular. With `torch`, Python floats get torch's default dtype.
+/// Read numbers that are data themselves (contract N6, N7): a Python number, or an exact list or
+/// tuple of numbers, nested and rectangular. With `torch`, Python floats get torch's default dtype.
 Arrived arrive_numbers(PyObject* object, const Torch* torch, Arrival& arrival);
 
 /// Bring a device tensor to the host with its framework's own copy; `host` is what arrived.

@@ -1,4 +1,5 @@
-// arrive(): decides what kind of object came in, cheapest questions first. Called by every conversion, per leaf.
+// arrive(): decides what kind of object came in, cheapest questions first. Called by every
+// conversion, per leaf.
 #include "arrival.hpp"
 
 namespace ashore::python {
@@ -51,18 +52,21 @@ Arrived arrive_ndarray(PyObject* array, Arrival& arrival) {
     plain = Ref::borrow(array);
   } else {
     if (is_masked_array(array)) {
-      raise(PyExc_TypeError, "a masked array would lose its mask; call .filled(value) or take .data and .mask");
+      raise(PyExc_TypeError,
+            "a masked array would lose its mask; call .filled(value) or take .data and .mask");
       return Arrived::kError;
     }
-    plain = Ref::steal(PyArray_View(reinterpret_cast<PyArrayObject*>(array), nullptr, &PyArray_Type));
+    plain =
+        Ref::steal(PyArray_View(reinterpret_cast<PyArrayObject*>(array), nullptr, &PyArray_Type));
     if (!plain) return Arrived::kError;
   }
   auto* ndarray = reinterpret_cast<PyArrayObject*>(plain.get());
   PyArray_Descr* descr = PyArray_DESCR(ndarray);
   if (has_object_items(descr)) {
-    raise(PyExc_TypeError,
-          "an array of dtype object holds Python objects, not numbers; choose a numeric dtype first, "
-          "as in x.astype('float64')");
+    raise(
+        PyExc_TypeError,
+        "an array of dtype object holds Python objects, not numbers; choose a numeric dtype first, "
+        "as in x.astype('float64')");
     return Arrived::kError;
   }
   arrival.origin = Origin::kNdarray;
@@ -76,9 +80,9 @@ Arrived arrive_ndarray(PyObject* array, Arrival& arrival) {
 }
 
 std::nullptr_t raise_no_array(PyObject* object) {
-  return raise(PyExc_TypeError,
-               "an object of class " + class_name(object) +
-                   " is no array: it is neither a tensor nor an ndarray, nor has it __dlpack__, __array__ or a buffer");
+  return raise(PyExc_TypeError, "an object of class " + class_name(object) +
+                                    " is no array: it is neither a tensor nor an ndarray, nor has "
+                                    "it __dlpack__, __array__ or a buffer");
 }
 
 }  // namespace ashore::python

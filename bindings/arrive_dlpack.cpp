@@ -23,8 +23,8 @@ void drop_owner(PyObject* capsule) {
 
 // Call the producer with the most that its signature takes.
 Ref call_producer(PyObject* method, bool never_copy) {
-  Ref keywords = Ref::steal(Py_BuildValue("{O:(ii)}", names().max_version, dlpack::kMajorVersion,
-                                          dlpack::kMinorVersion));
+  Ref keywords = Ref::steal(
+      Py_BuildValue("{O:(ii)}", names().max_version, dlpack::kMajorVersion, dlpack::kMinorVersion));
   Ref nothing = Ref::steal(PyTuple_New(0));
   if (!keywords || !nothing) return {};
   if (never_copy) {
@@ -44,7 +44,8 @@ Ref call_producer(PyObject* method, bool never_copy) {
 bool ask_device(PyObject* object, dlpack::Device& device) {
   Ref method = optional_attribute(object, names().dlpack_device);
   if (!method) {
-    if (!PyErr_Occurred()) raise(PyExc_TypeError, class_name(object) + " has __dlpack__ but no __dlpack_device__");
+    if (!PyErr_Occurred())
+      raise(PyExc_TypeError, class_name(object) + " has __dlpack__ but no __dlpack_device__");
     return false;
   }
   Ref pair = Ref::steal(PyObject_CallNoArgs(method.get()));
@@ -62,7 +63,8 @@ bool ask_device(PyObject* object, dlpack::Device& device) {
     }
   }
   PyErr_Clear();
-  raise(PyExc_TypeError, "__dlpack_device__ of " + class_name(object) + " gave no pair of two small integers");
+  raise(PyExc_TypeError,
+        "__dlpack_device__ of " + class_name(object) + " gave no pair of two small integers");
   return false;
 }
 
@@ -79,8 +81,9 @@ Result<ingest::Source> take_capsule(PyObject* capsule) {
     PyCapsule_SetName(capsule, "used_dltensor");
     return ingest::take(managed);
   }
-  return Status(Code::kUnsupported, "__dlpack__ gave no unused DLPack capsule but an object of class " +
-                                        class_name(capsule));
+  return Status(
+      Code::kUnsupported,
+      "__dlpack__ gave no unused DLPack capsule but an object of class " + class_name(capsule));
 }
 
 }  // namespace
@@ -93,12 +96,14 @@ Arrived arrive_dlpack(PyObject* object, PyObject* method, bool never_copy, Arriv
   }
   Ref capsule = call_producer(method, never_copy);
   if (!capsule) {
-    if (!PyErr_ExceptionMatches(PyExc_BufferError) && !(never_copy && PyErr_ExceptionMatches(PyExc_ValueError))) {
+    if (!PyErr_ExceptionMatches(PyExc_BufferError) &&
+        !(never_copy && PyErr_ExceptionMatches(PyExc_ValueError))) {
       return Arrived::kError;
     }
     const std::string text = take_error_text();
     if (never_copy) {
-      raise(PyExc_ValueError, "copy=False, but " + class_name(object) + " cannot share its memory: " + text);
+      raise(PyExc_ValueError,
+            "copy=False, but " + class_name(object) + " cannot share its memory: " + text);
     } else {
       raise(PyExc_TypeError, class_name(object) + " cannot be exported through DLPack: " + text);
     }
@@ -114,8 +119,9 @@ Arrived arrive_dlpack(PyObject* object, PyObject* method, bool never_copy, Arriv
     return Arrived::kError;
   }
   if (taken->facts().on_device) {
-    raise(Status(Code::kUnreachable, "the memory is on " + ingest::device_name(taken->device()) +
-                                         ", which __dlpack_device__ did not say; it cannot be reached from here"));
+    raise(Status(Code::kUnreachable,
+                 "the memory is on " + ingest::device_name(taken->device()) +
+                     ", which __dlpack_device__ did not say; it cannot be reached from here"));
     return Arrived::kError;
   }
   auto source = std::make_unique<ingest::Source>(std::move(*taken));

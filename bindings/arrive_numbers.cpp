@@ -1,5 +1,6 @@
-// Numbers that are data themselves: Python scalars, and lists or tuples of numbers given as the argument itself
-// (contract N6, N7). Called at the top level of a conversion alone; inside containers numbers are left as they are.
+// Numbers that are data themselves: Python scalars, and lists or tuples of numbers given as the
+// argument itself (contract N6, N7). Called at the top level of a conversion alone; inside
+// containers numbers are left as they are.
 #include "arrival.hpp"
 
 namespace ashore::python {
@@ -15,7 +16,9 @@ struct Census {
   Ref numpy_dtype;  // what the NumPy scalars promote to
 };
 
-bool is_list_or_tuple(PyObject* object) { return PyList_CheckExact(object) || PyTuple_CheckExact(object); }
+bool is_list_or_tuple(PyObject* object) {
+  return PyList_CheckExact(object) || PyTuple_CheckExact(object);
+}
 
 // Count one leaf in. Returns 0 where it is no number, -1 with an error set.
 int count_leaf(PyObject* leaf, Census& census) {
@@ -46,7 +49,8 @@ int count_leaf(PyObject* leaf, Census& census) {
   return 1;
 }
 
-// Walk nested lists. Returns 1 where all leaves are numbers, 0 where one is not, -1 with an error set.
+// Walk nested lists. Returns 1 where all leaves are numbers, 0 where one is not, -1 with an error
+// set.
 int count_nested(PyObject* object, int depth, Census& census) {
   if (!is_list_or_tuple(object)) {
     if (census.ndim < 0) census.ndim = depth;
@@ -77,7 +81,8 @@ Ref promote(Ref dtype, DType other) {
                            reinterpret_cast<PyArray_Descr*>(descr.get()))));
 }
 
-// The dtype that Python's floats and complex numbers get on PyTorch's side, together with what stands beside them.
+// The dtype that Python's floats and complex numbers get on PyTorch's side, together with what
+// stands beside them.
 bool choose_torch_dtype(const Torch& torch, Census& census, std::optional<DType>& chosen) {
   if (!census.has_float && !census.has_complex) return true;
   Ref defaults = Ref::steal(PyObject_CallNoArgs(torch.default_dtypes));
@@ -103,7 +108,8 @@ Arrived arrive_numbers(PyObject* object, const Torch* torch, Arrival& arrival) {
   if (all_numbers < 0) return Arrived::kError;
   if (all_numbers == 0 || !census.has_number) return Arrived::kNoArray;
   if (census.ragged) {
-    raise(PyExc_ValueError, "a nested list of numbers is ragged: its rows differ in length, so it is no array");
+    raise(PyExc_ValueError,
+          "a nested list of numbers is ragged: its rows differ in length, so it is no array");
     return Arrived::kError;
   }
   Ref array = Ref::steal(PyArray_FromAny(object, nullptr, 0, 0, 0, nullptr));
@@ -115,10 +121,13 @@ Arrived arrive_numbers(PyObject* object, const Torch* torch, Arrival& arrival) {
     return Arrived::kError;
   }
   if (PyArray_DESCR(reinterpret_cast<PyArrayObject*>(array.get()))->type_num == NPY_OBJECT) {
-    raise(PyExc_TypeError, "an int past 64 bits has no NumPy dtype (only dtype object would hold it); pass it as a float");
+    raise(PyExc_TypeError,
+          "an int past 64 bits has no NumPy dtype (only dtype object would hold it); pass it as a "
+          "float");
     return Arrived::kError;
   }
-  if (torch != nullptr && !choose_torch_dtype(*torch, census, arrival.default_dtype)) return Arrived::kError;
+  if (torch != nullptr && !choose_torch_dtype(*torch, census, arrival.default_dtype))
+    return Arrived::kError;
   arrival.fresh = true;
   return arrive_ndarray(array.get(), arrival);
 }

@@ -1,7 +1,8 @@
 // Torch tensors in: through the C exchange API on the hot path, else through ashore/_torch.py.
 //
-// The exchange API checks nothing, so this does: data without memory, the conj and neg bits, the device. What is no
-// exact Tensor or Parameter, or what the exchange API cannot read, is described by PyTorch's own attributes instead.
+// The exchange API checks nothing, so this does: data without memory, the conj and neg bits, the
+// device. What is no exact Tensor or Parameter, or what the exchange API cannot read, is described
+// by PyTorch's own attributes instead.
 #include "arrival.hpp"
 
 #include "core/dlpack_dtype.hpp"
@@ -28,7 +29,8 @@ Arrived read_exchange(const Torch& torch, PyObject* tensor, Arrival& arrival) {
   }
   if (read.data == nullptr && has_elements(read)) return Arrived::kNoArray;
   if (!ingest::read_tensor(read, 0, arrival.layout, arrival.facts).ok()) return Arrived::kNoArray;
-  // On the PyTorch side a sub-byte dtype shows as another one here only by its bits, which read_tensor refused.
+  // On the PyTorch side a sub-byte dtype shows as another one here only by its bits, which
+  // read_tensor refused.
   const int negated = torch.facts.is_neg(tensor);
   if (negated < 0) return Arrived::kError;
   arrival.facts.negated = negated == 1;
@@ -40,22 +42,25 @@ Arrived read_exchange(const Torch& torch, PyObject* tensor, Arrival& arrival) {
   return Arrived::kYes;
 }
 
-// Ask PyTorch in Python. Its answer is (dtype, shape, strides, address, on device, conj, neg, zeros).
+// Ask PyTorch in Python. Its answer is (dtype, shape, strides, address, on device, conj, neg,
+// zeros).
 Arrived describe(const Torch& torch, PyObject* tensor, Arrival& arrival) {
   Ref answer = Ref::steal(PyObject_CallOneArg(torch.describe, tensor));
   if (!answer) return Arrived::kError;
   const char* dtype_name = nullptr;
   PyObject *shape = nullptr, *strides = nullptr, *address = nullptr;
   int on_device = 0, conjugated = 0, negated = 0, zeros = 0;
-  if (!PyArg_ParseTuple(answer.get(), "sO!O!Opppp", &dtype_name, &PyTuple_Type, &shape, &PyTuple_Type,
-                        &strides, &address, &on_device, &conjugated, &negated, &zeros)) {
+  if (!PyArg_ParseTuple(answer.get(), "sO!O!Opppp", &dtype_name, &PyTuple_Type, &shape,
+                        &PyTuple_Type, &strides, &address, &on_device, &conjugated, &negated,
+                        &zeros)) {
     return Arrived::kError;
   }
   std::int64_t shape_elems[kMaxDims];
   std::int64_t strides_elems[kMaxDims];
   const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
   if (ndim > kMaxDims) {
-    raise(PyExc_TypeError, "a tensor of " + std::to_string(ndim) + " dimensions is beyond NumPy's limit of 64");
+    raise(PyExc_TypeError,
+          "a tensor of " + std::to_string(ndim) + " dimensions is beyond NumPy's limit of 64");
     return Arrived::kError;
   }
   for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
@@ -108,7 +113,8 @@ bool fetch(const Arrival& device, Arrival& host) {
   host.fresh = true;
   if (arrive_tensor(*torch, copy.get(), host) != Arrived::kYes) return false;
   if (!host.facts.on_device) return true;
-  raise(PyExc_RuntimeError, "PyTorch's copy of the tensor is still on a device; it cannot be reached from here");
+  raise(PyExc_RuntimeError,
+        "PyTorch's copy of the tensor is still on a device; it cannot be reached from here");
   return false;
 }
 

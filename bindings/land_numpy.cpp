@@ -23,22 +23,27 @@ std::string shape_text(LayoutView layout) {
   return text + (layout.ndim == 1 ? ",)" : ")");
 }
 
-// Check `out=` against the request and the source's shape (contract C6). Returns null with an error set.
+// Check `out=` against the request and the source's shape (contract C6). Returns null with an error
+// set.
 PyArrayObject* check_out(PyObject* out, LayoutView shape, const NumpyRequest& request) {
   if (!PyArray_Check(out)) {
     raise(PyExc_TypeError, "out= takes an ndarray, not an object of class " + class_name(out));
     return nullptr;
   }
   PyArrayObject* array = as_array(out);
-  const LayoutView have{PyArray_NDIM(array), reinterpret_cast<const std::int64_t*>(PyArray_DIMS(array)), nullptr};
+  const LayoutView have{PyArray_NDIM(array),
+                        reinterpret_cast<const std::int64_t*>(PyArray_DIMS(array)), nullptr};
   if (request.never_copies()) {
-    raise(PyExc_ValueError, "copy=False shares memory and out= fills other memory; pass one of the two");
+    raise(PyExc_ValueError,
+          "copy=False shares memory and out= fills other memory; pass one of the two");
   } else if (!PyArray_ISWRITEABLE(array)) {
     raise(PyExc_ValueError, "out= is read-only");
   } else if (!same_shape(have, shape)) {
-    raise(PyExc_ValueError, "out= has shape " + shape_text(have) + ", the source has " + shape_text(shape));
+    raise(PyExc_ValueError,
+          "out= has shape " + shape_text(have) + ", the source has " + shape_text(shape));
   } else if (request.options.order == Order::kRowMajor && !PyArray_IS_C_CONTIGUOUS(array)) {
-    raise(PyExc_ValueError, "order='C' asks for row-major memory and out= is not; pass one of the two");
+    raise(PyExc_ValueError,
+          "order='C' asks for row-major memory and out= is not; pass one of the two");
   } else {
     return array;
   }
@@ -50,9 +55,11 @@ PyObject* fill_out(const Arrival& arrival, const NumpyRequest& request, const Op
   if (out == nullptr) return nullptr;
   const auto type = numpy_type(PyArray_DESCR(out));
   if (!type) {
-    return raise(PyExc_TypeError, "out= has dtype " + dtype_text(PyArray_DESCR(out)) + ", which no number converts to");
+    return raise(PyExc_TypeError, "out= has dtype " + dtype_text(PyArray_DESCR(out)) +
+                                      ", which no number converts to");
   }
-  if (request.options.dtype && (*request.options.dtype != type->dtype || request.options.byte_swapped != type->byte_swapped)) {
+  if (request.options.dtype && (*request.options.dtype != type->dtype ||
+                                request.options.byte_swapped != type->byte_swapped)) {
     return raise(PyExc_ValueError, "dtype= and the dtype of out= differ; leave dtype= out");
   }
   Options cast = options;
@@ -75,16 +82,20 @@ PyObject* land_opaque(const Arrival& arrival, const NumpyRequest& request) {
   PyArray_Descr* descr = PyArray_DESCR(array);
   auto* wanted = reinterpret_cast<PyArray_Descr*>(request.opaque_dtype.get());
   if (request.options.dtype || (wanted != nullptr && !PyArray_EquivTypes(descr, wanted))) {
-    return raise(PyExc_TypeError, "an array of dtype " + dtype_text(descr) + " has no numbers to convert to " +
-                                      (wanted != nullptr ? dtype_text(wanted) : std::string(name(*request.options.dtype))) +
-                                      "; call .astype() for what NumPy makes of it");
+    return raise(
+        PyExc_TypeError,
+        "an array of dtype " + dtype_text(descr) + " has no numbers to convert to " +
+            (wanted != nullptr ? dtype_text(wanted) : std::string(name(*request.options.dtype))) +
+            "; call .astype() for what NumPy makes of it");
   }
   if (request.out != nullptr) {
-    const LayoutView shape{PyArray_NDIM(array), reinterpret_cast<const std::int64_t*>(PyArray_DIMS(array)), nullptr};
+    const LayoutView shape{PyArray_NDIM(array),
+                           reinterpret_cast<const std::int64_t*>(PyArray_DIMS(array)), nullptr};
     PyArrayObject* out = check_out(request.out, shape, request);
     if (out == nullptr) return nullptr;
     if (!PyArray_EquivTypes(descr, PyArray_DESCR(out))) {
-      return raise(PyExc_TypeError, "an array of dtype " + dtype_text(descr) + " cannot fill out= of dtype " +
+      return raise(PyExc_TypeError, "an array of dtype " + dtype_text(descr) +
+                                        " cannot fill out= of dtype " +
                                         dtype_text(PyArray_DESCR(out)));
     }
     return PyArray_CopyInto(out, array) == 0 ? Py_NewRef(request.out) : nullptr;
@@ -92,27 +103,35 @@ PyObject* land_opaque(const Arrival& arrival, const NumpyRequest& request) {
   const bool row_major = request.options.order == Order::kRowMajor;
   const bool reorder = row_major && !PyArray_IS_C_CONTIGUOUS(array);
   if (reorder && request.never_copies()) {
-    return raise(PyExc_ValueError, "copy=False, but another order of axes needs a copy; pass copy=None or copy=True");
+    return raise(PyExc_ValueError,
+                 "copy=False, but another order of axes needs a copy; pass copy=None or copy=True");
   }
-  if (!reorder && (request.options.copy != Copy::kAlways || arrival.fresh)) return Py_NewRef(arrival.object.get());
+  if (!reorder && (request.options.copy != Copy::kAlways || arrival.fresh))
+    return Py_NewRef(arrival.object.get());
   return PyArray_NewCopy(array, row_major ? NPY_CORDER : NPY_KEEPORDER);
 }
 
 PyObject* share(const Arrival& arrival, bool read_only) {
   switch (arrival.origin) {
-    case Origin::kTensor: return share_tensor(*loaded_torch(), arrival, read_only);
-    case Origin::kNdarray: return Py_NewRef(arrival.object.get());
-    case Origin::kForeign: break;
+    case Origin::kTensor:
+      return share_tensor(*loaded_torch(), arrival, read_only);
+    case Origin::kNdarray:
+      return Py_NewRef(arrival.object.get());
+    case Origin::kForeign:
+      break;
   }
-  // Nothing of an empty array has to be kept: its producer's deleter runs before we return (contract N9).
+  // Nothing of an empty array has to be kept: its producer's deleter runs before we return
+  // (contract N9).
   const bool empty = count_elems(arrival.facts.view.layout) == 0;
-  return wrap_memory(arrival.facts.view, read_only, empty ? Ref() : Ref::borrow(arrival.object.get()));
+  return wrap_memory(arrival.facts.view, read_only,
+                     empty ? Ref() : Ref::borrow(arrival.object.get()));
 }
 
 PyObject* copy(const Arrival& arrival, const Plan& plan) {
   Layout layout;
   ArrayView destination;
-  Ref array = Ref::steal(new_array(arrival.facts.view.layout, plan.order, plan.to, plan.to_byte_swapped, layout, destination));
+  Ref array = Ref::steal(new_array(arrival.facts.view.layout, plan.order, plan.to,
+                                   plan.to_byte_swapped, layout, destination));
   if (!array || !write_values(arrival, destination)) return nullptr;
   return array.release();
 }
@@ -123,7 +142,8 @@ bool settle_options(const Arrival& arrival, Options& options) {
   if (!options.dtype) options.dtype = arrival.default_dtype;
   if (!arrival.fresh) return true;
   if (options.copy == Copy::kNever) {
-    raise(PyExc_ValueError, "copy=False, but a number has no memory to share and needs a copy; pass copy=None");
+    raise(PyExc_ValueError,
+          "copy=False, but a number has no memory to share and needs a copy; pass copy=None");
     return false;
   }
   options.copy = Copy::kIfNeeded;
@@ -131,16 +151,19 @@ bool settle_options(const Arrival& arrival, Options& options) {
 }
 
 bool check_numpy_dtype(const Arrival& arrival, const Options& options) {
-  if (arrival.facts.view.dtype != DType::kComplex32 || arrival.origin == Origin::kNdarray) return true;
+  if (arrival.facts.view.dtype != DType::kComplex32 || arrival.origin == Origin::kNdarray)
+    return true;
   const DType to = options.dtype.value_or(DType::kComplex32);
   if (to != DType::kComplex32 && to != DType::kBComplex32) return true;
-  raise(PyExc_TypeError, "complex32 has no NumPy dtype and is not widened silently; pass dtype='complex64'");
+  raise(PyExc_TypeError,
+        "complex32 has no NumPy dtype and is not widened silently; pass dtype='complex64'");
   return false;
 }
 
 bool write_values(const Arrival& arrival, const ArrayView& destination) {
   const SourceFacts& facts = arrival.facts;
-  const WithoutGil released(static_cast<std::size_t>(count_elems(facts.view.layout)) * size_bytes(destination.dtype));
+  const WithoutGil released(static_cast<std::size_t>(count_elems(facts.view.layout)) *
+                            size_bytes(destination.dtype));
   const Status status = convert(facts.view, destination, {facts.conjugated, facts.negated});
   if (status.ok()) return true;
   raise(status);
@@ -150,9 +173,10 @@ bool write_values(const Arrival& arrival, const ArrayView& destination) {
 PyObject* land_numpy(Arrival& arrival, const NumpyRequest& request) {
   if (arrival.opaque) return land_opaque(arrival, request);
   if (request.opaque_dtype) {
-    return raise(PyExc_TypeError, "no number converts to dtype " +
-                                      dtype_text(reinterpret_cast<PyArray_Descr*>(request.opaque_dtype.get())) +
-                                      "; convert first, then call .astype()");
+    return raise(PyExc_TypeError,
+                 "no number converts to dtype " +
+                     dtype_text(reinterpret_cast<PyArray_Descr*>(request.opaque_dtype.get())) +
+                     "; convert first, then call .astype()");
   }
   Options options = request.options;
   if (!settle_options(arrival, options) || !check_numpy_dtype(arrival, options)) return nullptr;

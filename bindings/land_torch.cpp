@@ -1,4 +1,5 @@
-// Arrivals out as torch tensors: the tensor itself, a tensor on the same memory, or a copy; then to the device.
+// Arrivals out as torch tensors: the tensor itself, a tensor on the same memory, or a copy; then to
+// the device.
 #include "land.hpp"
 
 #include "core/dlpack_dtype.hpp"
@@ -10,7 +11,8 @@
 namespace ashore::python {
 namespace {
 
-// A DLPack struct on memory that a Python object keeps alive; its shape and strides stand behind it.
+// A DLPack struct on memory that a Python object keeps alive; its shape and strides stand behind
+// it.
 struct Export {
   dlpack::ManagedTensorVersioned managed;
   PyObject* owner;
@@ -30,7 +32,8 @@ void drop_export(dlpack::ManagedTensorVersioned* managed) {
   std::free(self);
 }
 
-// A stride as PyTorch can hold it: axes of length 0 or 1 do not count, and get what row-major order gives (contract T3).
+// A stride as PyTorch can hold it: axes of length 0 or 1 do not count, and get what row-major order
+// gives (contract T3).
 void torch_strides(LayoutView layout, std::int64_t item_bytes, std::int64_t* strides) {
   std::int64_t next = 1;
   for (int axis = layout.ndim - 1; axis >= 0; --axis) {
@@ -55,7 +58,13 @@ PyObject* share_exchange(const Torch& torch, const ArrayView& view, PyObject* ow
                    self,
                    drop_export,
                    0,
-                   {view.data, {dlpack::kCPU, 0}, view.layout.ndim, *dtype_to_dlpack(view.dtype), shape, strides, 0}};
+                   {view.data,
+                    {dlpack::kCPU, 0},
+                    view.layout.ndim,
+                    *dtype_to_dlpack(view.dtype),
+                    shape,
+                    strides,
+                    0}};
   void* tensor = nullptr;
   if (torch.exchange->managed_tensor_to_py_object_no_sync(&self->managed, &tensor) != 0) {
     drop_export(&self->managed);
@@ -64,15 +73,26 @@ PyObject* share_exchange(const Torch& torch, const ArrayView& view, PyObject* ow
   return static_cast<PyObject*>(tensor);
 }
 
-// The same for a PyTorch without the exchange API: the memory as an ndarray of integers that carry the bits.
+// The same for a PyTorch without the exchange API: the memory as an ndarray of integers that carry
+// the bits.
 PyObject* share_carrier(const Torch& torch, const ArrayView& view, Ref owner) {
   ArrayView carrier = view;
   switch (size_bytes(view.dtype)) {
-    case 1: carrier.dtype = DType::kUInt8; break;
-    case 2: carrier.dtype = DType::kInt16; break;
-    case 4: carrier.dtype = DType::kInt32; break;
-    case 8: carrier.dtype = DType::kInt64; break;
-    default: carrier.dtype = DType::kComplex128; break;
+    case 1:
+      carrier.dtype = DType::kUInt8;
+      break;
+    case 2:
+      carrier.dtype = DType::kInt16;
+      break;
+    case 4:
+      carrier.dtype = DType::kInt32;
+      break;
+    case 8:
+      carrier.dtype = DType::kInt64;
+      break;
+    default:
+      carrier.dtype = DType::kComplex128;
+      break;
   }
   Layout layout(view.layout);
   const auto item_bytes = static_cast<std::int64_t>(size_bytes(view.dtype));
@@ -85,7 +105,8 @@ PyObject* share_carrier(const Torch& torch, const ArrayView& view, Ref owner) {
 }
 
 PyObject* share(const Torch& torch, const Arrival& arrival) {
-  if (torch.exchange != nullptr) return share_exchange(torch, arrival.facts.view, arrival.object.get());
+  if (torch.exchange != nullptr)
+    return share_exchange(torch, arrival.facts.view, arrival.object.get());
   return share_carrier(torch, arrival.facts.view, Ref::borrow(arrival.object.get()));
 }
 
@@ -109,7 +130,8 @@ void* address_of(PyObject* tensor) {
   return address ? PyLong_AsVoidPtr(address.get()) : nullptr;
 }
 
-// A new host tensor, its memory PyTorch's own, so that it can be resized and sent to other processes.
+// A new host tensor, its memory PyTorch's own, so that it can be resized and sent to other
+// processes.
 Ref new_tensor(const Torch& torch, DType dtype, LayoutView layout, void*& address) {
   static PyObject* const kKeywords = PyTuple_Pack(2, names().dtype, names().device);
   std::int64_t strides[kMaxDims];
@@ -117,7 +139,8 @@ Ref new_tensor(const Torch& torch, DType dtype, LayoutView layout, void*& addres
   Ref shape_tuple = Ref::steal(tuple_of(layout.shape, layout.ndim));
   Ref strides_tuple = Ref::steal(tuple_of(strides, layout.ndim));
   if (!shape_tuple || !strides_tuple || kKeywords == nullptr) return {};
-  PyObject* arguments[] = {shape_tuple.get(), strides_tuple.get(), torch.dtypes[static_cast<std::size_t>(dtype)], torch.host};
+  PyObject* arguments[] = {shape_tuple.get(), strides_tuple.get(),
+                           torch.dtypes[static_cast<std::size_t>(dtype)], torch.host};
   Ref tensor = Ref::steal(PyObject_Vectorcall(torch.empty_strided, arguments, 2, kKeywords));
   if (tensor && is_plain_tensor(torch, tensor.get())) address = address_of(tensor.get());
   if (!tensor || PyErr_Occurred() || address != nullptr || count_elems(layout) == 0) return tensor;
@@ -125,7 +148,8 @@ Ref new_tensor(const Torch& torch, DType dtype, LayoutView layout, void*& addres
   tensor = Ref::steal(PyObject_Vectorcall(torch.empty_guarded, arguments, 3, nullptr));
   if (tensor) address = address_of(tensor.get());
   if (tensor && address == nullptr && !PyErr_Occurred()) {
-    raise(PyExc_RuntimeError, "PyTorch made a tensor without memory; convert outside fake and meta modes");
+    raise(PyExc_RuntimeError,
+          "PyTorch made a tensor without memory; convert outside fake and meta modes");
   }
   return tensor;
 }
@@ -133,7 +157,8 @@ Ref new_tensor(const Torch& torch, DType dtype, LayoutView layout, void*& addres
 // A new host tensor with the arrival's values.
 PyObject* copy(const Torch& torch, const Arrival& arrival, const Plan& plan) {
   Layout layout;
-  compact_layout(arrival.facts.view.layout, plan.order, static_cast<std::int64_t>(size_bytes(plan.to)), layout);
+  compact_layout(arrival.facts.view.layout, plan.order,
+                 static_cast<std::int64_t>(size_bytes(plan.to)), layout);
   void* address = nullptr;
   Ref tensor = new_tensor(torch, plan.to, layout.view(), address);
   if (!tensor || PyErr_Occurred()) return nullptr;
@@ -144,7 +169,8 @@ PyObject* copy(const Torch& torch, const Arrival& arrival, const Plan& plan) {
 // Whether PyTorch has the dtype, with the way out in the message.
 bool check_torch_dtype(const Torch& torch, DType dtype) {
   if (torch.dtypes[static_cast<std::size_t>(dtype)] != nullptr) return true;
-  raise(PyExc_TypeError, "the installed torch has no dtype " + std::string(name(dtype)) + "; pass dtype= with one that it has");
+  raise(PyExc_TypeError, "the installed torch has no dtype " + std::string(name(dtype)) +
+                             "; pass dtype= with one that it has");
   return false;
 }
 
@@ -165,7 +191,8 @@ PyObject* finish(const TorchRequest& request, Ref tensor) {
 // Move a new host tensor on to the device that was asked for.
 PyObject* send(const TorchRequest& request, Ref tensor, PyObject* device) {
   if (tensor && device != nullptr) {
-    tensor = Ref::steal(PyObject_CallFunctionObjArgs(request.torch->to_device, tensor.get(), device, Py_False, nullptr));
+    tensor = Ref::steal(PyObject_CallFunctionObjArgs(request.torch->to_device, tensor.get(), device,
+                                                     Py_False, nullptr));
   }
   return finish(request, std::move(tensor));
 }
@@ -187,12 +214,14 @@ PyObject* keep_tensor(const TorchRequest& request, PyObject* tensor) {
 
 }  // namespace
 
-// A tensor in: unchanged where it can be, else by the cheapest of a leaf on its memory, a move and a copy.
+// A tensor in: unchanged where it can be, else by the cheapest of a leaf on its memory, a move and
+// a copy.
 PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request) {
   const Torch& torch = *request.torch;
   bool same_device = true;
   if (request.device) {
-    Ref is_on = Ref::steal(PyObject_CallFunctionObjArgs(torch.is_on, tensor, request.device.get(), nullptr));
+    Ref is_on = Ref::steal(
+        PyObject_CallFunctionObjArgs(torch.is_on, tensor, request.device.get(), nullptr));
     if (!is_on) return nullptr;
     same_device = is_on.get() == Py_True;
   }
@@ -204,18 +233,23 @@ PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request) {
   const bool same_dtype = !request.options.dtype || request.options.dtype == dtype;
   const DType to = request.options.dtype.value_or(dtype.value_or(DType::kBits8));
   if (request.requires_grad && !can_require_grad(to, dtype_text)) return nullptr;
-  if (same_device && same_dtype && request.options.copy != Copy::kAlways) return keep_tensor(request, tensor);
+  if (same_device && same_dtype && request.options.copy != Copy::kAlways)
+    return keep_tensor(request, tensor);
   if (request.never_copies()) {
-    const std::string why = same_device ? "another dtype (" + std::string(dtype_text) + " to " + std::string(name(to)) + ")"
+    const std::string why = same_device ? "another dtype (" + std::string(dtype_text) + " to " +
+                                              std::string(name(to)) + ")"
                                         : "another device";
-    return raise(PyExc_ValueError, "copy=False, but " + why + " needs a copy; pass copy=None or copy=True");
+    return raise(PyExc_ValueError,
+                 "copy=False, but " + why + " needs a copy; pass copy=None or copy=True");
   }
-  Ref home = request.device ? Ref::borrow(request.device.get()) : Ref::steal(PyObject_GetAttr(tensor, names().device));
+  Ref home = request.device ? Ref::borrow(request.device.get())
+                            : Ref::steal(PyObject_GetAttr(tensor, names().device));
   if (!home) return nullptr;
   if (same_dtype) {  // a move alone: PyTorch's own
     Ref bare = Ref::steal(torch.detach(tensor));
     if (!bare) return nullptr;
-    return finish(request, Ref::steal(PyObject_CallFunctionObjArgs(torch.to_device, bare.get(), home.get(), Py_True, nullptr)));
+    return finish(request, Ref::steal(PyObject_CallFunctionObjArgs(torch.to_device, bare.get(),
+                                                                   home.get(), Py_True, nullptr)));
   }
   Arrival arrival;  // casts happen on the host (contract C4)
   if (arrive_tensor(torch, tensor, arrival) != Arrived::kYes) return nullptr;
@@ -224,9 +258,11 @@ PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request) {
 
 PyObject* land_torch(Arrival& arrival, const TorchRequest& request, PyObject* home) {
   if (arrival.opaque) {
-    return raise(PyExc_TypeError, "an array of dtype " +
-                                      dtype_text(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(arrival.object.get()))) +
-                                      " has no torch dtype; convert it to numbers first");
+    return raise(
+        PyExc_TypeError,
+        "an array of dtype " +
+            dtype_text(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(arrival.object.get()))) +
+            " has no torch dtype; convert it to numbers first");
   }
   Options options = request.options;
   if (!settle_options(arrival, options)) return nullptr;
@@ -240,11 +276,14 @@ PyObject* land_torch(Arrival& arrival, const TorchRequest& request, PyObject* ho
     return fetch(arrival, host) ? land_torch(host, request, home) : nullptr;
   }
   if (home != nullptr && request.never_copies()) {
-    return raise(PyExc_ValueError, "copy=False, but another device needs a copy; pass copy=None or copy=True");
+    return raise(PyExc_ValueError,
+                 "copy=False, but another device needs a copy; pass copy=None or copy=True");
   }
-  // Nothing of an empty array has to be kept: its producer's deleter runs before we return (contract N9).
+  // Nothing of an empty array has to be kept: its producer's deleter runs before we return
+  // (contract N9).
   const bool is_share = plan->path == Path::kShare && count_elems(arrival.facts.view.layout) > 0;
-  Ref tensor = Ref::steal(is_share ? share(*request.torch, arrival) : copy(*request.torch, arrival, *plan));
+  Ref tensor =
+      Ref::steal(is_share ? share(*request.torch, arrival) : copy(*request.torch, arrival, *plan));
   return send(request, std::move(tensor), home);
 }
 

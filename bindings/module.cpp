@@ -12,16 +12,22 @@ using ashore::python::raise;
 constexpr char kToNumpyDoc[] =
     "to_numpy(x, *, copy=None, dtype=None, order='K', out=None)\n--\n\n"
     "Bring a tensor, an array, a number or a container of them ashore.\n\n"
-    "Returns an ndarray, or the same container with ndarrays in it. Memory is shared whenever nothing has to change\n"
-    "(`copy=None`), never (`True`), or always (`False`: ValueError where a copy is unavoidable). `dtype` is a NumPy\n"
-    "dtype or an ml_dtypes name; `order` is 'K' (the source's own) or 'C'; `out` is an existing array to fill.\n"
-    "Gradients are detached, conj and neg bits resolved, device tensors copied once and completely.";
+    "Returns an ndarray, or the same container with ndarrays in it. Memory is shared whenever "
+    "nothing has to change\n"
+    "(`copy=None`), never (`True`), or always (`False`: ValueError where a copy is unavoidable). "
+    "`dtype` is a NumPy\n"
+    "dtype or an ml_dtypes name; `order` is 'K' (the source's own) or 'C'; `out` is an existing "
+    "array to fill.\n"
+    "Gradients are detached, conj and neg bits resolved, device tensors copied once and "
+    "completely.";
 
 constexpr char kToTorchDoc[] =
     "to_torch(x, *, device=None, dtype=None, copy=None, requires_grad=False)\n--\n\n"
     "Make a torch tensor of an array, a tensor, a number or a container of them.\n\n"
-    "Memory is shared whenever nothing has to change; `copy=False` raises ValueError where a copy is unavoidable\n"
-    "(read-only memory, negative strides, foreign byte order, another dtype or device). `requires_grad=True` gives\n"
+    "Memory is shared whenever nothing has to change; `copy=False` raises ValueError where a copy "
+    "is unavoidable\n"
+    "(read-only memory, negative strides, foreign byte order, another dtype or device). "
+    "`requires_grad=True` gives\n"
     "a leaf. A tensor that needs no change is returned as it is.";
 
 constexpr char kTensorsToNumpyDoc[] =
@@ -30,9 +36,12 @@ constexpr char kTensorsToNumpyDoc[] =
 
 constexpr char kToImageDoc[] =
     "to_image(x, *, layout=None, value_range=None, channels='rgb')\n--\n\n"
-    "Make a uint8 image (H, W, C), or a batch (N, H, W, C), of a CHW or HWC tensor or array, row-major, in one pass.\n\n"
-    "Floats are scaled from `value_range` (default (0, 1)) to 0..255, rounded half to even and clamped; NaN becomes 0.\n"
-    "uint8 is taken as it is, other integers need `value_range`. `channels='bgr'` is OpenCV's order.";
+    "Make a uint8 image (H, W, C), or a batch (N, H, W, C), of a CHW or HWC tensor or array, "
+    "row-major, in one pass.\n\n"
+    "Floats are scaled from `value_range` (default (0, 1)) to 0..255, rounded half to even and "
+    "clamped; NaN becomes 0.\n"
+    "uint8 is taken as it is, other integers need `value_range`. `channels='bgr'` is OpenCV's "
+    "order.";
 
 constexpr char kPlanEntriesDoc[] =
     "plan_entries(x, *, copy=None, dtype=None, order='K')\n--\n\n"
@@ -45,9 +54,11 @@ PyCFunction as_function(PyObject* (*function)(PyObject*, PyObject* const*, Py_ss
 PyMethodDef g_functions[] = {
     {"to_numpy", as_function(ashore::python::to_numpy), METH_FASTCALL | METH_KEYWORDS, kToNumpyDoc},
     {"to_torch", as_function(ashore::python::to_torch), METH_FASTCALL | METH_KEYWORDS, kToTorchDoc},
-    {"tensors_to_numpy", as_function(ashore::python::tensors_to_numpy), METH_FASTCALL | METH_KEYWORDS, kTensorsToNumpyDoc},
+    {"tensors_to_numpy", as_function(ashore::python::tensors_to_numpy),
+     METH_FASTCALL | METH_KEYWORDS, kTensorsToNumpyDoc},
     {"to_image", as_function(ashore::python::to_image), METH_FASTCALL | METH_KEYWORDS, kToImageDoc},
-    {"plan_entries", as_function(ashore::python::plan_entries), METH_FASTCALL | METH_KEYWORDS, kPlanEntriesDoc},
+    {"plan_entries", as_function(ashore::python::plan_entries), METH_FASTCALL | METH_KEYWORDS,
+     kPlanEntriesDoc},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -13,11 +13,11 @@ std::array<PyArray_Descr*, kDTypeCount> g_descrs{};
 bool g_ml_dtypes_known = false;
 
 constexpr DType kMlDtypes[] = {
-    DType::kBFloat16,        DType::kFloat8E3M4,   DType::kFloat8E4M3,      DType::kFloat8E4M3B11FNUZ,
-    DType::kFloat8E4M3FN,    DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2,    DType::kFloat8E5M2FNUZ,
-    DType::kFloat8E8M0FNU,   DType::kFloat6E2M3FN, DType::kFloat6E3M2FN,    DType::kFloat4E2M1FN,
-    DType::kInt1,            DType::kInt2,         DType::kInt4,            DType::kUInt1,
-    DType::kUInt2,           DType::kUInt4,        DType::kComplex32,       DType::kBComplex32,
+    DType::kBFloat16,      DType::kFloat8E3M4,     DType::kFloat8E4M3,   DType::kFloat8E4M3B11FNUZ,
+    DType::kFloat8E4M3FN,  DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2,   DType::kFloat8E5M2FNUZ,
+    DType::kFloat8E8M0FNU, DType::kFloat6E2M3FN,   DType::kFloat6E3M2FN, DType::kFloat4E2M1FN,
+    DType::kInt1,          DType::kInt2,           DType::kInt4,         DType::kUInt1,
+    DType::kUInt2,         DType::kUInt4,          DType::kComplex32,    DType::kBComplex32,
 };
 
 bool is_ml_dtype(DType dtype) {
@@ -29,23 +29,40 @@ bool is_ml_dtype(DType dtype) {
 
 int builtin_type_number(DType dtype) {
   switch (dtype) {
-    case DType::kBool: return NPY_BOOL;
-    case DType::kInt8: return NPY_INT8;
-    case DType::kInt16: return NPY_INT16;
-    case DType::kInt32: return NPY_INT32;
-    case DType::kInt64: return NPY_INT64;
-    case DType::kUInt8: return NPY_UINT8;
-    case DType::kUInt16: return NPY_UINT16;
-    case DType::kUInt32: return NPY_UINT32;
-    case DType::kUInt64: return NPY_UINT64;
-    case DType::kFloat16: return NPY_HALF;
-    case DType::kFloat32: return NPY_FLOAT;
-    case DType::kFloat64: return NPY_DOUBLE;
-    case DType::kLongDouble: return NPY_LONGDOUBLE;
-    case DType::kComplex64: return NPY_CFLOAT;
-    case DType::kComplex128: return NPY_CDOUBLE;
-    case DType::kComplexLongDouble: return NPY_CLONGDOUBLE;
-    default: return -1;
+    case DType::kBool:
+      return NPY_BOOL;
+    case DType::kInt8:
+      return NPY_INT8;
+    case DType::kInt16:
+      return NPY_INT16;
+    case DType::kInt32:
+      return NPY_INT32;
+    case DType::kInt64:
+      return NPY_INT64;
+    case DType::kUInt8:
+      return NPY_UINT8;
+    case DType::kUInt16:
+      return NPY_UINT16;
+    case DType::kUInt32:
+      return NPY_UINT32;
+    case DType::kUInt64:
+      return NPY_UINT64;
+    case DType::kFloat16:
+      return NPY_HALF;
+    case DType::kFloat32:
+      return NPY_FLOAT;
+    case DType::kFloat64:
+      return NPY_DOUBLE;
+    case DType::kLongDouble:
+      return NPY_LONGDOUBLE;
+    case DType::kComplex64:
+      return NPY_CFLOAT;
+    case DType::kComplex128:
+      return NPY_CDOUBLE;
+    case DType::kComplexLongDouble:
+      return NPY_CLONGDOUBLE;
+    default:
+      return -1;
   }
 }
 
@@ -77,34 +94,57 @@ template <typename T>
 constexpr DType integer_of() {
   constexpr bool is_signed = std::is_signed_v<T>;
   switch (sizeof(T)) {
-    case 1: return is_signed ? DType::kInt8 : DType::kUInt8;
-    case 2: return is_signed ? DType::kInt16 : DType::kUInt16;
-    case 4: return is_signed ? DType::kInt32 : DType::kUInt32;
-    default: return is_signed ? DType::kInt64 : DType::kUInt64;
+    case 1:
+      return is_signed ? DType::kInt8 : DType::kUInt8;
+    case 2:
+      return is_signed ? DType::kInt16 : DType::kUInt16;
+    case 4:
+      return is_signed ? DType::kInt32 : DType::kUInt32;
+    default:
+      return is_signed ? DType::kInt64 : DType::kUInt64;
   }
 }
 
 std::optional<DType> builtin_dtype(int type_number) {
   switch (type_number) {
-    case NPY_BOOL: return DType::kBool;
-    case NPY_BYTE: return integer_of<npy_byte>();
-    case NPY_UBYTE: return integer_of<npy_ubyte>();
-    case NPY_SHORT: return integer_of<npy_short>();
-    case NPY_USHORT: return integer_of<npy_ushort>();
-    case NPY_INT: return integer_of<npy_int>();
-    case NPY_UINT: return integer_of<npy_uint>();
-    case NPY_LONG: return integer_of<npy_long>();
-    case NPY_ULONG: return integer_of<npy_ulong>();
-    case NPY_LONGLONG: return integer_of<npy_longlong>();
-    case NPY_ULONGLONG: return integer_of<npy_ulonglong>();
-    case NPY_HALF: return DType::kFloat16;
-    case NPY_FLOAT: return DType::kFloat32;
-    case NPY_DOUBLE: return DType::kFloat64;
-    case NPY_LONGDOUBLE: return DType::kLongDouble;
-    case NPY_CFLOAT: return DType::kComplex64;
-    case NPY_CDOUBLE: return DType::kComplex128;
-    case NPY_CLONGDOUBLE: return DType::kComplexLongDouble;
-    default: return std::nullopt;
+    case NPY_BOOL:
+      return DType::kBool;
+    case NPY_BYTE:
+      return integer_of<npy_byte>();
+    case NPY_UBYTE:
+      return integer_of<npy_ubyte>();
+    case NPY_SHORT:
+      return integer_of<npy_short>();
+    case NPY_USHORT:
+      return integer_of<npy_ushort>();
+    case NPY_INT:
+      return integer_of<npy_int>();
+    case NPY_UINT:
+      return integer_of<npy_uint>();
+    case NPY_LONG:
+      return integer_of<npy_long>();
+    case NPY_ULONG:
+      return integer_of<npy_ulong>();
+    case NPY_LONGLONG:
+      return integer_of<npy_longlong>();
+    case NPY_ULONGLONG:
+      return integer_of<npy_ulonglong>();
+    case NPY_HALF:
+      return DType::kFloat16;
+    case NPY_FLOAT:
+      return DType::kFloat32;
+    case NPY_DOUBLE:
+      return DType::kFloat64;
+    case NPY_LONGDOUBLE:
+      return DType::kLongDouble;
+    case NPY_CFLOAT:
+      return DType::kComplex64;
+    case NPY_CDOUBLE:
+      return DType::kComplex128;
+    case NPY_CLONGDOUBLE:
+      return DType::kComplexLongDouble;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -137,15 +177,17 @@ PyArray_Descr* descr_for(DType dtype, bool byte_swapped) {
       Ref module = Ref::steal(PyImport_Import(names().ml_dtypes));
       if (!module) {
         PyErr_Clear();
-        raise(PyExc_TypeError, std::string(name(dtype)) +
-                                   " needs the package ml_dtypes (pip install ml_dtypes); without it pass "
-                                   "dtype='float32' or another NumPy dtype");
+        raise(PyExc_TypeError,
+              std::string(name(dtype)) +
+                  " needs the package ml_dtypes (pip install ml_dtypes); without it pass "
+                  "dtype='float32' or another NumPy dtype");
         return nullptr;
       }
       if (!learn_ml_dtypes(module.get())) return nullptr;
     }
     if (known == nullptr) {
-      raise(PyExc_TypeError, "NumPy has no dtype for " + std::string(name(dtype)) + "; pass a dtype= that it has");
+      raise(PyExc_TypeError,
+            "NumPy has no dtype for " + std::string(name(dtype)) + "; pass a dtype= that it has");
       return nullptr;
     }
   }
@@ -167,12 +209,14 @@ PyArray_Descr* parse_numpy_dtype(PyObject* given) {
   }
   PyArray_Descr* descr = nullptr;
   if (PyArray_DescrConverter(given, &descr) == NPY_FAIL) {
-    if (PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_SyntaxError)) PyErr_Clear();
+    if (PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_SyntaxError))
+      PyErr_Clear();
     if (!PyErr_Occurred()) {
       Ref text = Ref::steal(PyObject_Repr(given));
       const char* shown = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
       if (shown == nullptr) return nullptr;
-      raise(PyExc_TypeError, std::string("dtype=") + shown + " is no dtype that NumPy or ml_dtypes knows");
+      raise(PyExc_TypeError,
+            std::string("dtype=") + shown + " is no dtype that NumPy or ml_dtypes knows");
     }
     return nullptr;
   }
@@ -212,13 +256,12 @@ PyObject* new_array(LayoutView shape, Order order, DType dtype, bool byte_swappe
   PyArray_Descr* descr = descr_for(dtype, byte_swapped);
   if (descr == nullptr) return nullptr;
   compact_layout(shape, order, static_cast<std::int64_t>(size_bytes(dtype)), layout);
-  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, layout.ndim,
-                                         reinterpret_cast<npy_intp*>(layout.shape),
-                                         reinterpret_cast<npy_intp*>(layout.strides_bytes), nullptr,
-                                         0, nullptr);
+  PyObject* array = PyArray_NewFromDescr(
+      &PyArray_Type, descr, layout.ndim, reinterpret_cast<npy_intp*>(layout.shape),
+      reinterpret_cast<npy_intp*>(layout.strides_bytes), nullptr, 0, nullptr);
   if (array == nullptr) return nullptr;
-  view = ArrayView{PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)), dtype, byte_swapped, false,
-                   layout.view()};
+  view = ArrayView{PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)), dtype, byte_swapped,
+                   false, layout.view()};
   return array;
 }
 

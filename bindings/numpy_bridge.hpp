@@ -1,4 +1,5 @@
-// NumPy's side of the border: dtypes both ways, arrays in and out. Includes NumPy's C API for its users.
+// NumPy's side of the border: dtypes both ways, arrays in and out. Includes NumPy's C API for its
+// users.
 #pragma once
 
 #include "python.hpp"
@@ -30,8 +31,8 @@ struct NumpyType {
 /// Return what the core knows of `descr`; nothing for text, dates, records, objects and strangers.
 std::optional<NumpyType> numpy_type(PyArray_Descr* descr);
 
-/// Return the NumPy dtype of `dtype` (new reference); imports ml_dtypes where it is one of its types.
-/// Null with TypeError set where NumPy has no such type.
+/// Return the NumPy dtype of `dtype` (new reference); imports ml_dtypes where it is one of its
+/// types. Null with TypeError set where NumPy has no such type.
 PyArray_Descr* descr_for(DType dtype, bool byte_swapped);
 
 /// Read what `dtype=` was given. Null with TypeError set where it is no dtype.
@@ -40,11 +41,12 @@ PyArray_Descr* parse_numpy_dtype(PyObject* given);
 /// Fill view and layout from an array whose dtype the core knows.
 void view_array(PyArrayObject* array, NumpyType type, Layout& layout, ArrayView& view);
 
-/// Return an ndarray on memory of somebody else, kept alive by `base` (stolen). Null with an error set.
+/// Return an ndarray on memory of somebody else, kept alive by `base` (stolen). Null with an error
+/// set.
 PyObject* wrap_memory(const ArrayView& view, bool read_only, Ref base);
 
-/// Return a new ndarray with the shape of `shape`, laid out for `order`, uninitialised; fills `view`
-/// and `layout` with its memory. Null with an error set.
+/// Return a new ndarray with the shape of `shape`, laid out for `order`, uninitialised; fills
+/// `view` and `layout` with its memory. Null with an error set.
 PyObject* new_array(LayoutView shape, Order order, DType dtype, bool byte_swapped, Layout& layout,
                     ArrayView& view);
 

@@ -1,4 +1,5 @@
-// ashore.plan: what to_numpy would do with each array of the argument, as rows for ashore/_plan.py. Moves nothing.
+// ashore.plan: what to_numpy would do with each array of the argument, as rows for ashore/_plan.py.
+// Moves nothing.
 #include "functions.hpp"
 #include "land.hpp"
 #include "walk.hpp"
@@ -13,7 +14,10 @@ Ref steps_of(const Arrival& arrival, const Plan& plan) {
   const struct {
     std::uint32_t reasons;
     const char* word;
-  } rows[] = {{kConjugate | kNegate, "resolve"}, {kCast, "cast"}, {kByteOrder, "swap bytes"}, {kReorder, "reorder"}};
+  } rows[] = {{kConjugate | kNegate, "resolve"},
+              {kCast, "cast"},
+              {kByteOrder, "swap bytes"},
+              {kReorder, "reorder"}};
   Ref steps = Ref::steal(PyList_New(0));
   if (!steps) return {};
   const auto add = [&steps](const char* word) {
@@ -38,7 +42,8 @@ std::string why(const Arrival& arrival, const Plan& plan) {
   if (plan.reasons != 0) return describe_reasons(plan);
   if (arrival.fresh) return "numbers without an array yet";
   if (arrival.facts.view.read_only) return "nothing has to change; read-only as its source";
-  return plan.read_only ? "nothing has to change; read-only, for elements overlap" : "nothing has to change";
+  return plan.read_only ? "nothing has to change; read-only, for elements overlap"
+                        : "nothing has to change";
 }
 
 class PlanWalk final : public Walk {
@@ -86,28 +91,32 @@ class PlanWalk final : public Walk {
       return {};
     }
     const LayoutView layout = arrival.facts.view.layout;
-    Ref shape = Ref::steal(PyArray_IntTupleFromIntp(layout.ndim, reinterpret_cast<const npy_intp*>(layout.shape)));
+    Ref shape = Ref::steal(
+        PyArray_IntTupleFromIntp(layout.ndim, reinterpret_cast<const npy_intp*>(layout.shape)));
     Ref steps = steps_of(arrival, *plan);
     if (!shape || !steps) return {};
     const std::string from(name(plan->from)), to(name(plan->to));
-    return Ref::steal(Py_BuildValue("ssOOssKKNs", path().c_str(), action_of(arrival, *plan), steps.get(), shape.get(),
-                                    from.c_str(), to.c_str(), static_cast<unsigned long long>(plan->bytes),
-                                    static_cast<unsigned long long>(plan->copied_bytes), PyBool_FromLong(plan->read_only),
-                                    why(arrival, *plan).c_str()));
+    return Ref::steal(Py_BuildValue("ssOOssKKNs", path().c_str(), action_of(arrival, *plan),
+                                    steps.get(), shape.get(), from.c_str(), to.c_str(),
+                                    static_cast<unsigned long long>(plan->bytes),
+                                    static_cast<unsigned long long>(plan->copied_bytes),
+                                    PyBool_FromLong(plan->read_only), why(arrival, *plan).c_str()));
   }
 
   Ref opaque_row(const Arrival& arrival) {
     auto* array = reinterpret_cast<PyArrayObject*>(arrival.object.get());
-    const bool copies = request_.options.copy == Copy::kAlways ||
-                        (request_.options.order == Order::kRowMajor && !PyArray_IS_C_CONTIGUOUS(array));
+    const bool copies =
+        request_.options.copy == Copy::kAlways ||
+        (request_.options.order == Order::kRowMajor && !PyArray_IS_C_CONTIGUOUS(array));
     const auto bytes = static_cast<unsigned long long>(PyArray_NBYTES(array));
     Ref shape = Ref::steal(PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array)));
     if (!shape) return {};
     const std::string dtype = dtype_text(PyArray_DESCR(array));
-    return Ref::steal(Py_BuildValue("ss()OssKKNs", path().c_str(), copies ? "copy" : "share", shape.get(), dtype.c_str(),
-                                    dtype.c_str(), bytes, copies ? bytes : 0ull,
-                                    PyBool_FromLong(!copies && !PyArray_ISWRITEABLE(array)),
-                                    copies ? "a copy or another order was asked for" : "nothing has to change"));
+    return Ref::steal(
+        Py_BuildValue("ss()OssKKNs", path().c_str(), copies ? "copy" : "share", shape.get(),
+                      dtype.c_str(), dtype.c_str(), bytes, copies ? bytes : 0ull,
+                      PyBool_FromLong(!copies && !PyArray_ISWRITEABLE(array)),
+                      copies ? "a copy or another order was asked for" : "nothing has to change"));
   }
 
   const NumpyRequest& request_;
@@ -116,12 +125,14 @@ class PlanWalk final : public Walk {
 
 }  // namespace
 
-PyObject* plan_entries(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keyword_names) {
+PyObject* plan_entries(PyObject*, PyObject* const* arguments, Py_ssize_t count,
+                       PyObject* keyword_names) {
   if (!load_numpy()) return nullptr;
   NumpyRequest request;
   PyObject *object = nullptr, *copy = nullptr, *dtype = nullptr, *order = nullptr;
   PyObject** positional[] = {&object};
-  const Keyword keywords[] = {{names().copy, &copy}, {names().dtype, &dtype}, {names().order, &order}};
+  const Keyword keywords[] = {
+      {names().copy, &copy}, {names().dtype, &dtype}, {names().order, &order}};
   if (!read_arguments("plan", arguments, count, keyword_names, positional, keywords) ||
       !read_copy(copy, request.options.copy) || !read_order(order, request.options.order) ||
       !read_numpy_dtype(dtype, request)) {

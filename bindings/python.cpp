@@ -8,10 +8,14 @@ Names g_names;
 
 PyObject* exception_for(Code code) {
   switch (code) {
-    case Code::kUnsupported: return PyExc_TypeError;
-    case Code::kInvalid: return PyExc_ValueError;
-    case Code::kUnreachable: return PyExc_RuntimeError;
-    case Code::kNoMemory: return PyExc_MemoryError;
+    case Code::kUnsupported:
+      return PyExc_TypeError;
+    case Code::kInvalid:
+      return PyExc_ValueError;
+    case Code::kUnreachable:
+      return PyExc_RuntimeError;
+    case Code::kNoMemory:
+      return PyExc_MemoryError;
   }
   return PyExc_RuntimeError;
 }
@@ -36,7 +40,8 @@ std::string class_name(PyObject* object) {
   Ref module = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
   Ref qualified =
       Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__qualname__"));
-  if (!module || !qualified || !PyUnicode_Check(module.get()) || !PyUnicode_Check(qualified.get())) {
+  if (!module || !qualified || !PyUnicode_Check(module.get()) ||
+      !PyUnicode_Check(qualified.get())) {
     PyErr_Clear();
     return type->tp_name;
   }
@@ -54,7 +59,8 @@ std::string take_error_text() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
-  Ref owned_type = Ref::steal(type), owned_value = Ref::steal(value), owned_trace = Ref::steal(trace);
+  Ref owned_type = Ref::steal(type), owned_value = Ref::steal(value),
+      owned_trace = Ref::steal(trace);
   Ref text = Ref::steal(value != nullptr ? PyObject_Str(value) : nullptr);
   const char* shown = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   std::string result = shown != nullptr && *shown != 0 ? shown : "no message";
@@ -70,8 +76,10 @@ bool lacks_keyword(std::string_view keyword) {
   Ref text = Ref::steal(value != nullptr ? PyObject_Str(value) : nullptr);
   const char* shown = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   const std::string_view line = shown != nullptr ? shown : "";
-  // A binding error of Python code has no frame yet; one that a wrapper passes on still names the keyword.
-  const bool names_it = line.find("keyword argument") != line.npos && line.find(keyword) != line.npos;
+  // A binding error of Python code has no frame yet; one that a wrapper passes on still names the
+  // keyword.
+  const bool names_it =
+      line.find("keyword argument") != line.npos && line.find(keyword) != line.npos;
   const bool is_binding = trace == nullptr && line.find("argument") != line.npos;
   PyErr_Clear();
   PyErr_Restore(type, value, trace);

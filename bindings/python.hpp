@@ -1,4 +1,5 @@
-// Small helpers around the CPython API: owned references, errors, lazily imported names. All of bindings.
+// Small helpers around the CPython API: owned references, errors, lazily imported names. All of
+// bindings.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -50,14 +51,16 @@ std::string class_name(PyObject* object);
 /// Clear the error that is set and return its text.
 std::string take_error_text();
 
-/// Say whether the error that is set says that the called function's signature lacks a keyword. An error raised by the
-/// function's own code is never taken for one, for then it would be called twice (contract E3).
+/// Say whether the error that is set says that the called function's signature lacks a keyword. An
+/// error raised by the function's own code is never taken for one, for then it would be called
+/// twice (contract E3).
 bool lacks_keyword(std::string_view keyword);
 
 /// Return attribute `name` of `object`; nothing with no error set where there is none.
 Ref optional_attribute(PyObject* object, PyObject* name);
 
-/// Return the loaded module of that name from sys.modules (borrowed), or null. Never imports, sets no error.
+/// Return the loaded module of that name from sys.modules (borrowed), or null. Never imports, sets
+/// no error.
 PyObject* loaded_module(PyObject* name);
 
 /// Interned strings, made at module start.

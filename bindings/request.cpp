@@ -26,11 +26,13 @@ std::string shown(PyObject* object) {
 
 }  // namespace
 
-bool read_arguments(const char* function, PyObject* const* arguments, Py_ssize_t count, PyObject* keyword_names,
-                    std::span<PyObject**> positional, std::span<const Keyword> keywords) {
+bool read_arguments(const char* function, PyObject* const* arguments, Py_ssize_t count,
+                    PyObject* keyword_names, std::span<PyObject**> positional,
+                    std::span<const Keyword> keywords) {
   if (count > static_cast<Py_ssize_t>(positional.size())) {
     raise(PyExc_TypeError, std::string(function) + "() takes " + std::to_string(positional.size()) +
-                               " positional argument, but " + std::to_string(count) + " were given");
+                               " positional argument, but " + std::to_string(count) +
+                               " were given");
     return false;
   }
   for (Py_ssize_t i = 0; i < count; ++i) *positional[static_cast<std::size_t>(i)] = arguments[i];
@@ -39,7 +41,8 @@ bool read_arguments(const char* function, PyObject* const* arguments, Py_ssize_t
     PyObject* name = PyTuple_GET_ITEM(keyword_names, i);
     const Keyword* keyword = find_keyword(keywords, name);
     if (keyword == nullptr) {
-      raise(PyExc_TypeError, std::string(function) + "() got an unexpected keyword argument " + shown(name));
+      raise(PyExc_TypeError,
+            std::string(function) + "() got an unexpected keyword argument " + shown(name));
       return false;
     }
     if (*keyword->value != nullptr) {
@@ -76,7 +79,8 @@ bool read_order(PyObject* given, Order& order) {
       return true;
     }
   }
-  raise(PyExc_ValueError, "order=" + shown(given) + " is neither 'K' (the source's own) nor 'C' (row-major)");
+  raise(PyExc_ValueError,
+        "order=" + shown(given) + " is neither 'K' (the source's own) nor 'C' (row-major)");
   return false;
 }
 
@@ -86,7 +90,8 @@ bool read_numpy_dtype(PyObject* given, NumpyRequest& request) {
   if (!descr) return false;
   auto* wanted = reinterpret_cast<PyArray_Descr*>(descr.get());
   if (has_object_items(wanted)) {
-    raise(PyExc_TypeError, "dtype object holds Python objects, not numbers; choose a numeric dtype");
+    raise(PyExc_TypeError,
+          "dtype object holds Python objects, not numbers; choose a numeric dtype");
     return false;
   }
   if (const auto type = numpy_type(wanted)) {

@@ -17,9 +17,11 @@ struct Keyword {
   PyObject** value;
 };
 
-/// Sort the arguments of a fastcall: `positional` of them at most, the rest by keyword. Returns false with TypeError set.
-bool read_arguments(const char* function, PyObject* const* arguments, Py_ssize_t count, PyObject* keyword_names,
-                    std::span<PyObject**> positional, std::span<const Keyword> keywords);
+/// Sort the arguments of a fastcall: `positional` of them at most, the rest by keyword. Returns
+/// false with TypeError set.
+bool read_arguments(const char* function, PyObject* const* arguments, Py_ssize_t count,
+                    PyObject* keyword_names, std::span<PyObject**> positional,
+                    std::span<const Keyword> keywords);
 
 /// Read `copy=`: None, True or False. Returns false with ValueError set.
 bool read_copy(PyObject* given, Copy& copy);
@@ -35,8 +37,8 @@ struct NumpyRequest {
   bool never_copies() const { return options.copy == Copy::kNever; }
   /// Say whether a share is always the answer for an array that can be shared.
   bool changes_nothing() const {
-    return options.copy != Copy::kAlways && options.order == Order::kKeep && !options.dtype && !opaque_dtype &&
-           out == nullptr;
+    return options.copy != Copy::kAlways && options.order == Order::kKeep && !options.dtype &&
+           !opaque_dtype && out == nullptr;
   }
 };
 
@@ -47,8 +49,8 @@ bool read_numpy_dtype(PyObject* given, NumpyRequest& request);
 struct TorchRequest {
   Options options;
   const Torch* torch = nullptr;
-  Ref device;          ///< a torch.device, or nothing
-  bool is_host = true; ///< no device, or the host
+  Ref device;           ///< a torch.device, or nothing
+  bool is_host = true;  ///< no device, or the host
   bool requires_grad = false;
 
   bool never_copies() const { return options.copy == Copy::kNever; }

@@ -1,16 +1,19 @@
-// A torch tensor's memory as an ndarray, safe against all that may happen to the tensor later (contract C2).
+// A torch tensor's memory as an ndarray, safe against all that may happen to the tensor later
+// (contract C2).
 //
 // The array's base is the tensor's storage, marked as not resizable: then resize_, set_, .data= and
-// storage().resize_(0) cannot pull the memory away. Tensor.numpy() is the one public way to set that mark.
+// storage().resize_(0) cannot pull the memory away. Tensor.numpy() is the one public way to set
+// that mark.
 #include "land.hpp"
 
 namespace ashore::python {
 namespace {
 
-// A guess whether a tensor's storage is locked already. It decides which question is asked first, never the answer:
-// a tensor not seen before is taken for fresh and .numpy(), which is right for locked ones too, is called at once; one
-// seen before is asked for its storage. New tensors often get the addresses of dead ones, so an address that turned
-// out fresh once more is taken for fresh the next few times.
+// A guess whether a tensor's storage is locked already. It decides which question is asked first,
+// never the answer: a tensor not seen before is taken for fresh and .numpy(), which is right for
+// locked ones too, is called at once; one seen before is asked for its storage. New tensors often
+// get the addresses of dead ones, so an address that turned out fresh once more is taken for fresh
+// the next few times.
 class LockGuess {
  public:
   bool is_likely(PyObject* tensor) {
@@ -33,24 +36,29 @@ class LockGuess {
   static constexpr std::size_t kEntries = 1024;
   static constexpr int kPause = 8;
 
-  Entry& at(PyObject* tensor) { return entries_[(reinterpret_cast<std::uintptr_t>(tensor) >> 4) % kEntries]; }
+  Entry& at(PyObject* tensor) {
+    return entries_[(reinterpret_cast<std::uintptr_t>(tensor) >> 4) % kEntries];
+  }
 
   Entry entries_[kEntries] = {};
 };
 
 LockGuess g_guess;  // under the GIL
 
-// How many fresh tensors are still asked for their dtype before .numpy() is tried: none, until one was refused.
+// How many fresh tensors are still asked for their dtype before .numpy() is tried: none, until one
+// was refused.
 int g_ask_dtype = 0;
 constexpr int kAskAfterRefusal = 64;
 
-// Say whether Tensor.numpy() takes tensors of this dtype; the others travel as ones of the same size. -1: an error is set.
+// Say whether Tensor.numpy() takes tensors of this dtype; the others travel as ones of the same
+// size. -1: an error is set.
 int numpy_takes(const Torch& torch, PyObject* tensor) {
   Ref dtype = Ref::steal(torch.dtype(tensor));
   return dtype ? PySet_Contains(torch.numpy_dtypes, dtype.get()) : -1;
 }
 
-// Return a tensor on the same storage on which .numpy() works: without grad, of a dtype that NumPy has.
+// Return a tensor on the same storage on which .numpy() works: without grad, of a dtype that NumPy
+// has.
 Ref lockable(const Torch& torch, PyObject* tensor, bool takes_dtype, std::size_t item_bytes) {
   if (!takes_dtype) {
     Ref size = Ref::steal(PyLong_FromSize_t(item_bytes));
@@ -64,17 +72,21 @@ Ref lockable(const Torch& torch, PyObject* tensor, bool takes_dtype, std::size_t
   return requires_grad == 0 ? Ref::borrow(tensor) : Ref::steal(torch.detach(tensor));
 }
 
-// Say whether .numpy() gave what it should: an ndarray on the tensor's memory. NumPy allocates where PyTorch has none.
+// Say whether .numpy() gave what it should: an ndarray on the tensor's memory. NumPy allocates
+// where PyTorch has none.
 bool is_on_tensor_memory(PyObject* array) {
-  return array != nullptr && PyArray_CheckExact(array) && 
+  return array != nullptr && PyArray_CheckExact(array) &&
          PyArray_BASE(reinterpret_cast<PyArrayObject*>(array)) != nullptr;
 }
 
-// Lock the storage by .numpy() of a tensor on it. Returns false, without an error, where that did not work.
+// Lock the storage by .numpy() of a tensor on it. Returns false, without an error, where that did
+// not work.
 bool lock_directly(const Torch& torch, const Arrival& arrival) {
   PyObject* tensor = arrival.object.get();
   const int takes_dtype = numpy_takes(torch, tensor);
-  Ref plain = takes_dtype < 0 ? Ref() : lockable(torch, tensor, takes_dtype == 1, size_bytes(arrival.facts.view.dtype));
+  Ref plain = takes_dtype < 0
+                  ? Ref()
+                  : lockable(torch, tensor, takes_dtype == 1, size_bytes(arrival.facts.view.dtype));
   Ref array = Ref::steal(plain ? torch.numpy(plain.get()) : nullptr);
   if (!array) PyErr_Clear();
   return is_on_tensor_memory(array.get());
@@ -99,9 +111,11 @@ Ref share_fresh(const Torch& torch, PyObject* tensor) {
   }
   if (!is_on_tensor_memory(array.get())) return {};
   auto* ndarray = reinterpret_cast<PyArrayObject*>(array.get());
-  const LayoutView layout{PyArray_NDIM(ndarray), reinterpret_cast<const std::int64_t*>(PyArray_DIMS(ndarray)),
+  const LayoutView layout{PyArray_NDIM(ndarray),
+                          reinterpret_cast<const std::int64_t*>(PyArray_DIMS(ndarray)),
                           reinterpret_cast<const std::int64_t*>(PyArray_STRIDES(ndarray))};
-  if (!PyArray_IS_C_CONTIGUOUS(ndarray) && has_internal_overlap(layout, PyArray_ITEMSIZE(ndarray))) {
+  if (!PyArray_IS_C_CONTIGUOUS(ndarray) &&
+      has_internal_overlap(layout, PyArray_ITEMSIZE(ndarray))) {
     PyArray_CLEARFLAGS(ndarray, NPY_ARRAY_WRITEABLE);  // contract N3
   }
   return array;
@@ -118,7 +132,8 @@ PyObject* share_tensor(const Torch& torch, const Arrival& arrival, bool read_onl
   if (resizable < 0) return nullptr;
   if (resizable == 1) {
     g_guess.was_wrong(tensor);
-    if (!lock_directly(torch, arrival)) storage = Ref::steal(PyObject_CallOneArg(torch.lock, tensor));
+    if (!lock_directly(torch, arrival))
+      storage = Ref::steal(PyObject_CallOneArg(torch.lock, tensor));
   }
   return storage ? wrap_memory(arrival.facts.view, read_only, std::move(storage)) : nullptr;
 }

@@ -1,4 +1,5 @@
-// ashore.to_image: a picture of any layout and dtype as row-major bytes, channels last (contract I1).
+// ashore.to_image: a picture of any layout and dtype as row-major bytes, channels last (contract
+// I1).
 #include "functions.hpp"
 #include "land.hpp"
 
@@ -42,8 +43,8 @@ bool read_range(PyObject* given, ImageRequest& request) {
     request.spec.low = PyFloat_AsDouble(PyTuple_GET_ITEM(pair.get(), 0));
     request.spec.high = PyFloat_AsDouble(PyTuple_GET_ITEM(pair.get(), 1));
     request.has_range = true;
-    const bool usable = !PyErr_Occurred() && std::isfinite(request.spec.low) && std::isfinite(request.spec.high) &&
-                        request.spec.low < request.spec.high;
+    const bool usable = !PyErr_Occurred() && std::isfinite(request.spec.low) &&
+                        std::isfinite(request.spec.high) && request.spec.low < request.spec.high;
     if (usable) return true;
   }
   PyErr_Clear();
@@ -68,7 +69,8 @@ bool choose_channels(LayoutView source, ImageRequest& request) {
   const int ndim = source.ndim;
   if (ndim == 2) return true;
   if (ndim != 3 && ndim != 4) {
-    raise(PyExc_ValueError, "an image has 2, 3 or 4 axes (HW, CHW or HWC, a batch of those), not " + std::to_string(ndim));
+    raise(PyExc_ValueError, "an image has 2, 3 or 4 axes (HW, CHW or HWC, a batch of those), not " +
+                                std::to_string(ndim));
     return false;
   }
   const std::int64_t first = source.shape[ndim - 3];
@@ -77,8 +79,9 @@ bool choose_channels(LayoutView source, ImageRequest& request) {
   const bool fits_last = is_channel_count(last);
   if (request.layout == Channels::kAny) {
     if (fits_first && fits_last) {
-      raise(PyExc_ValueError, "both ends of the shape could be channels (" + std::to_string(first) + " and " +
-                                  std::to_string(last) + "); pass layout='CHW' or layout='HWC'");
+      raise(PyExc_ValueError, "both ends of the shape could be channels (" + std::to_string(first) +
+                                  " and " + std::to_string(last) +
+                                  "); pass layout='CHW' or layout='HWC'");
       return false;
     }
     request.layout = fits_first ? Channels::kFirst : Channels::kLast;
@@ -120,7 +123,8 @@ bool choose_scale(DType dtype, ImageRequest& request) {
 
 PyObject* render(const Arrival& arrival, ImageRequest request) {
   const ArrayView& source = arrival.facts.view;
-  if (!choose_channels(source.layout, request) || !choose_scale(source.dtype, request)) return nullptr;
+  if (!choose_channels(source.layout, request) || !choose_scale(source.dtype, request))
+    return nullptr;
   Layout axes;
   order_axes(source.layout, request.layout, axes);
   ArrayView view = source;
@@ -131,7 +135,8 @@ PyObject* render(const Arrival& arrival, ImageRequest request) {
   }
   Layout layout;
   ArrayView destination;
-  Ref image = Ref::steal(new_array(shape, Order::kRowMajor, DType::kUInt8, false, layout, destination));
+  Ref image =
+      Ref::steal(new_array(shape, Order::kRowMajor, DType::kUInt8, false, layout, destination));
   if (!image) return nullptr;
   Status status;
   {
@@ -141,12 +146,15 @@ PyObject* render(const Arrival& arrival, ImageRequest request) {
   return status.ok() ? image.release() : raise(status);
 }
 
-// Bring whatever arrived into plain host memory: device tensors and those with conj or neg bits go through to_numpy.
+// Bring whatever arrived into plain host memory: device tensors and those with conj or neg bits go
+// through to_numpy.
 PyObject* render_arrival(Arrival& arrival, const ImageRequest& request) {
   if (arrival.opaque) {
-    return raise(PyExc_TypeError, "an array of dtype " +
-                                      dtype_text(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(arrival.object.get()))) +
-                                      " is no image");
+    return raise(
+        PyExc_TypeError,
+        "an array of dtype " +
+            dtype_text(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(arrival.object.get()))) +
+            " is no image");
   }
   const SourceFacts& facts = arrival.facts;
   if (!facts.on_device && !facts.negated && !facts.conjugated) return render(arrival, request);
@@ -158,15 +166,18 @@ PyObject* render_arrival(Arrival& arrival, const ImageRequest& request) {
 
 }  // namespace
 
-PyObject* to_image(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keyword_names) {
+PyObject* to_image(PyObject*, PyObject* const* arguments, Py_ssize_t count,
+                   PyObject* keyword_names) {
   if (!load_numpy()) return nullptr;
   PyObject *object = nullptr, *layout = nullptr, *value_range = nullptr, *channels = nullptr;
   PyObject** positional[] = {&object};
-  const Keyword keywords[] = {
-      {names().layout, &layout}, {names().value_range, &value_range}, {names().channels, &channels}};
+  const Keyword keywords[] = {{names().layout, &layout},
+                              {names().value_range, &value_range},
+                              {names().channels, &channels}};
   ImageRequest request;
   if (!read_arguments("to_image", arguments, count, keyword_names, positional, keywords) ||
-      !read_layout(layout, request) || !read_range(value_range, request) || !read_channels(channels, request)) {
+      !read_layout(layout, request) || !read_range(value_range, request) ||
+      !read_channels(channels, request)) {
     return nullptr;
   }
   Arrival arrival;

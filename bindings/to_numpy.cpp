@@ -56,7 +56,8 @@ PyObject* convert_argument(PyObject* object, const NumpyRequest& request) {
   if (arrived == Arrived::kNoArray) {
     NumpyWalk walk(request);
     arrived = walk.run(object, result);
-    if (arrived == Arrived::kYes && request.out != nullptr) arrived = refuse_out();  // an empty container
+    if (arrived == Arrived::kYes && request.out != nullptr)
+      arrived = refuse_out();  // an empty container
   }
   if (arrived == Arrived::kNoArray) return raise_no_array(object);
   return arrived == Arrived::kYes ? result.release() : nullptr;
@@ -64,7 +65,8 @@ PyObject* convert_argument(PyObject* object, const NumpyRequest& request) {
 
 }  // namespace
 
-PyObject* to_numpy(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keyword_names) {
+PyObject* to_numpy(PyObject*, PyObject* const* arguments, Py_ssize_t count,
+                   PyObject* keyword_names) {
   if (!load_numpy()) return nullptr;
   NumpyRequest request;
   PyObject* object = nullptr;
@@ -73,8 +75,10 @@ PyObject* to_numpy(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
   } else {
     PyObject *copy = nullptr, *dtype = nullptr, *order = nullptr, *out = nullptr;
     PyObject** positional[] = {&object};
-    const Keyword keywords[] = {
-        {names().copy, &copy}, {names().dtype, &dtype}, {names().order, &order}, {names().out, &out}};
+    const Keyword keywords[] = {{names().copy, &copy},
+                                {names().dtype, &dtype},
+                                {names().order, &order},
+                                {names().out, &out}};
     if (!read_arguments("to_numpy", arguments, count, keyword_names, positional, keywords) ||
         !read_copy(copy, request.options.copy) || !read_order(order, request.options.order) ||
         !read_numpy_dtype(dtype, request)) {
@@ -85,7 +89,8 @@ PyObject* to_numpy(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
   return convert_argument(object, request);
 }
 
-PyObject* tensors_to_numpy(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keyword_names) {
+PyObject* tensors_to_numpy(PyObject*, PyObject* const* arguments, Py_ssize_t count,
+                           PyObject* keyword_names) {
   if (!load_numpy()) return nullptr;
   NumpyRequest request;
   PyObject *copy = nullptr, *dtype = nullptr;
@@ -100,8 +105,10 @@ PyObject* tensors_to_numpy(PyObject*, PyObject* const* arguments, Py_ssize_t cou
     Ref array = Ref::steal(convert_argument(arguments[i], request));
     if (!array) return nullptr;
     if (!PyArray_Check(array.get())) {
-      return raise(PyExc_TypeError, "argument " + std::to_string(i + 1) + " of tensors_to_numpy is a container of class " +
-                                        class_name(arguments[i]) + "; pass its tensors one by one (*tensors), or use to_numpy");
+      return raise(PyExc_TypeError,
+                   "argument " + std::to_string(i + 1) +
+                       " of tensors_to_numpy is a container of class " + class_name(arguments[i]) +
+                       "; pass its tensors one by one (*tensors), or use to_numpy");
     }
     PyTuple_SET_ITEM(arrays.get(), i, array.release());
   }

@@ -7,7 +7,9 @@ namespace ashore::python {
 namespace {
 
 // The device of an array's tensor: null for the host.
-PyObject* home_of(const TorchRequest& request) { return request.is_host ? nullptr : request.device.get(); }
+PyObject* home_of(const TorchRequest& request) {
+  return request.is_host ? nullptr : request.device.get();
+}
 
 Arrived convert_array(PyObject* object, const TorchRequest& request, Ref& result) {
   const bool is_ndarray = PyArray_CheckExact(object);
@@ -16,8 +18,8 @@ Arrived convert_array(PyObject* object, const TorchRequest& request, Ref& result
     return result ? Arrived::kYes : Arrived::kError;
   }
   Arrival arrival;
-  const Arrived arrived =
-      is_ndarray ? arrive_ndarray(object, arrival) : arrive(object, request.never_copies(), arrival);
+  const Arrived arrived = is_ndarray ? arrive_ndarray(object, arrival)
+                                     : arrive(object, request.never_copies(), arrival);
   if (arrived != Arrived::kYes) return arrived;
   result = Ref::steal(land_torch(arrival, request, home_of(request)));
   return result ? Arrived::kYes : Arrived::kError;
@@ -28,7 +30,9 @@ class TorchWalk final : public Walk {
   explicit TorchWalk(const TorchRequest& request) : request_(request) {}
 
  private:
-  Arrived convert(PyObject* leaf, Ref& result) override { return convert_array(leaf, request_, result); }
+  Arrived convert(PyObject* leaf, Ref& result) override {
+    return convert_array(leaf, request_, result);
+  }
 
   const TorchRequest& request_;
 };
@@ -71,13 +75,15 @@ PyObject* convert_argument(PyObject* object, const TorchRequest& request) {
 
 }  // namespace
 
-PyObject* to_torch(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keyword_names) {
+PyObject* to_torch(PyObject*, PyObject* const* arguments, Py_ssize_t count,
+                   PyObject* keyword_names) {
   if (!load_numpy()) return nullptr;
   TorchRequest request;
   request.torch = import_torch();
   if (request.torch == nullptr) return nullptr;
   if (count == 1 && keyword_names == nullptr) return convert_argument(arguments[0], request);
-  PyObject *object = nullptr, *device = nullptr, *dtype = nullptr, *copy = nullptr, *requires_grad = nullptr;
+  PyObject *object = nullptr, *device = nullptr, *dtype = nullptr, *copy = nullptr,
+           *requires_grad = nullptr;
   PyObject** positional[] = {&object};
   const Keyword keywords[] = {{names().device, &device},
                               {names().dtype, &dtype},

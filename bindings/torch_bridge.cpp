@@ -18,8 +18,7 @@ PyObject* no_arguments() {
 
 // Return PyTorch's C exchange API of a major version that we speak, or null.
 const dlpack::ExchangeAPI* find_exchange_api(PyObject* tensor_type) {
-  Ref capsule =
-      Ref::steal(PyObject_GetAttrString(tensor_type, "__dlpack_c_exchange_api__"));
+  Ref capsule = Ref::steal(PyObject_GetAttrString(tensor_type, "__dlpack_c_exchange_api__"));
   if (!capsule || !PyCapsule_IsValid(capsule.get(), "dlpack_exchange_api")) {
     PyErr_Clear();
     return nullptr;
@@ -49,7 +48,8 @@ bool find_dtypes(PyObject* ours, Torch& torch) {
   for (Py_ssize_t position = 0; PyDict_Next(dtypes.get(), &position, &name, &dtype) != 0;) {
     const char* text = PyUnicode_AsUTF8(name);
     if (text == nullptr) return false;
-    if (const auto known = dtype_from_name(text)) torch.dtypes[static_cast<std::size_t>(*known)] = Py_NewRef(dtype);
+    if (const auto known = dtype_from_name(text))
+      torch.dtypes[static_cast<std::size_t>(*known)] = Py_NewRef(dtype);
   }
   return true;
 }
@@ -73,8 +73,8 @@ bool load(PyObject* module) {
   torch.tensor = reinterpret_cast<PyTypeObject*>(tensor.get());
   torch.parameter = reinterpret_cast<PyTypeObject*>(parameter.get());
   torch.exchange = find_exchange_api(tensor.get());
-  if (!torch.facts.find(tensor.get(), samples.get()) || !torch.is_conj.find(tensor.get(), "is_conj") ||
-      !torch.dtype.find(tensor.get(), "dtype") ||
+  if (!torch.facts.find(tensor.get(), samples.get()) ||
+      !torch.is_conj.find(tensor.get(), "is_conj") || !torch.dtype.find(tensor.get(), "dtype") ||
       !torch.untyped_storage.find(tensor.get(), "untyped_storage") ||
       !torch.numpy.find(tensor.get(), "numpy") || !torch.detach.find(tensor.get(), "detach") ||
       !torch.resizable.find(storage.get(), "resizable")) {
@@ -125,8 +125,8 @@ bool Method::find(PyObject* type, const char* name) {
     const PyMethodDef* method = reinterpret_cast<PyMethodDescrObject*>(descriptor_)->d_method;
     if (method->ml_flags == METH_NOARGS) function_ = method->ml_meth;
     if (method->ml_flags == (METH_VARARGS | METH_KEYWORDS)) {
-      with_keywords_ = reinterpret_cast<PyCFunctionWithKeywords>(
-          reinterpret_cast<void (*)()>(method->ml_meth));
+      with_keywords_ =
+          reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(method->ml_meth));
     }
   }
   return true;
@@ -151,7 +151,8 @@ bool Property::find(PyObject* type, const char* name) {
   Ref descriptor = Ref::steal(PyObject_GetAttrString(type, name));
   if (name_ == nullptr || !descriptor) return false;
   if (Py_TYPE(descriptor.get()) == &PyGetSetDescr_Type) {
-    const PyGetSetDef* property = reinterpret_cast<PyGetSetDescrObject*>(descriptor.get())->d_getset;
+    const PyGetSetDef* property =
+        reinterpret_cast<PyGetSetDescrObject*>(descriptor.get())->d_getset;
     get_ = property->get;
     closure_ = property->closure;
   }
@@ -173,12 +174,14 @@ int NativeFacts::slow_requires_grad(PyObject* tensor) const {
   return truth ? PyObject_IsTrue(truth.get()) : -1;
 }
 
-// Say whether all samples hold their implementation at the offset, and both functions answer as Python does.
+// Say whether all samples hold their implementation at the offset, and both functions answer as
+// Python does.
 bool NativeFacts::agrees(PyObject* samples, std::size_t offset_bytes) {
   offset_bytes_ = offset_bytes;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(samples); ++i) {
     PyObject* tensor = PyTuple_GET_ITEM(samples, i);
-    if (Py_TYPE(tensor)->tp_basicsize < static_cast<Py_ssize_t>(offset_bytes + sizeof(void*))) return false;
+    if (Py_TYPE(tensor)->tp_basicsize < static_cast<Py_ssize_t>(offset_bytes + sizeof(void*)))
+      return false;
     Ref address = Ref::steal(PyObject_GetAttrString(tensor, "_cdata"));
     if (!address) return false;
     void* known = PyLong_AsVoidPtr(address.get());

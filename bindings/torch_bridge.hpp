@@ -1,5 +1,6 @@
 // PyTorch's side of the border: its C exchange API and the method slots that the hot path calls.
-// The rest of PyTorch's surface is Python's business: ashore/_torch.py, called from here when needed.
+// The rest of PyTorch's surface is Python's business: ashore/_torch.py, called from here when
+// needed.
 #pragma once
 
 #include "python.hpp"
@@ -41,18 +42,21 @@ class Property {
   void* closure_ = nullptr;
 };
 
-/// Two facts of a plain tensor asked of PyTorch's C++ library itself, at a tenth of what the Python slots cost
-/// (docs/decisions/0003-native-facts.md).
+/// Two facts of a plain tensor asked of PyTorch's C++ library itself, at a tenth of what the Python
+/// slots cost (docs/decisions/0003-native-facts.md).
 ///
-/// Both are exported functions. They take the tensor's implementation, whose place in PyTorch's Python object is found
-/// out at load by comparing with the public `_cdata`; then the answers are compared with Python's on tensors with and
-/// without either property. Where anything differs, the Python slots are called.
+/// Both are exported functions. They take the tensor's implementation, whose place in PyTorch's
+/// Python object is found out at load by comparing with the public `_cdata`; then the answers are
+/// compared with Python's on tensors with and without either property. Where anything differs, the
+/// Python slots are called.
 class NativeFacts {
  public:
   /// Prepare, with sample tensors. Returns false with an error set.
   bool find(PyObject* tensor_type, PyObject* samples);
   /// Say whether the neg bit is set; -1 with an error set.
-  int is_neg(PyObject* tensor) const { return native_ ? native_is_neg(tensor) : neg_.truth(tensor); }
+  int is_neg(PyObject* tensor) const {
+    return native_ ? native_is_neg(tensor) : neg_.truth(tensor);
+  }
   /// Say whether the tensor requires grad; -1 with an error set.
   int requires_grad(PyObject* tensor) const {
     return native_ ? native_requires_grad(tensor) : slow_requires_grad(tensor);
@@ -60,10 +64,14 @@ class NativeFacts {
 
  private:
   // Where the object holds its at::Tensor, which is one pointer to the implementation.
-  const char* place(PyObject* tensor) const { return reinterpret_cast<const char*>(tensor) + offset_bytes_; }
+  const char* place(PyObject* tensor) const {
+    return reinterpret_cast<const char*>(tensor) + offset_bytes_;
+  }
   void* implementation(PyObject* tensor) const;
   int native_is_neg(PyObject* tensor) const { return is_neg_(place(tensor)) ? 1 : 0; }
-  int native_requires_grad(PyObject* tensor) const { return requires_grad_(implementation(tensor)) ? 1 : 0; }
+  int native_requires_grad(PyObject* tensor) const {
+    return requires_grad_(implementation(tensor)) ? 1 : 0;
+  }
   int slow_requires_grad(PyObject* tensor) const;
   bool agrees(PyObject* samples, std::size_t offset_bytes);
 
@@ -83,14 +91,16 @@ struct Torch {
   NativeFacts facts;
   Property dtype;
   Method is_conj, untyped_storage, resizable, numpy, detach;
-  PyObject* dtypes[kDTypeCount] = {};  ///< the torch.dtype of each of the core's; null where it has none
-  PyObject* view = nullptr;            ///< Tensor.view
+  PyObject* dtypes[kDTypeCount] =
+      {};                    ///< the torch.dtype of each of the core's; null where it has none
+  PyObject* view = nullptr;  ///< Tensor.view
   PyObject* empty_strided = nullptr;   ///< torch.empty_strided
   PyObject* host = nullptr;            ///< torch.device("cpu")
   PyObject* numpy_dtypes = nullptr;    ///< set of the torch.dtypes that Tensor.numpy() takes
   PyObject* carrier_dtypes = nullptr;  ///< item size in bytes -> torch.dtype that NumPy can hold
   // Functions of ashore/_torch.py, documented there.
-  PyObject *describe = nullptr, *fetch = nullptr, *lock = nullptr, *empty_guarded = nullptr, *wrap = nullptr;
+  PyObject *describe = nullptr, *fetch = nullptr, *lock = nullptr, *empty_guarded = nullptr,
+           *wrap = nullptr;
   PyObject *is_on = nullptr, *to_device = nullptr, *parse_device = nullptr, *parse_dtype = nullptr;
   PyObject *dtype_name = nullptr, *default_dtypes = nullptr;
   PyObject *detach_leaf = nullptr, *require_grad = nullptr;

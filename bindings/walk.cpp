@@ -8,8 +8,9 @@ constexpr std::size_t kMaxNesting = 200;
 
 // What arrays, and leaves that are none, look like at first sight.
 bool is_leaf_at_sight(PyObject* object) {
-  if (object == Py_None || PyUnicode_Check(object) || PyBytes_Check(object) || PyLong_Check(object) ||
-      PyFloat_Check(object) || PyComplex_Check(object) || PyType_Check(object) || PyArray_Check(object)) {
+  if (object == Py_None || PyUnicode_Check(object) || PyBytes_Check(object) ||
+      PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) ||
+      PyType_Check(object) || PyArray_Check(object)) {
     return true;
   }
   const Torch* torch = loaded_torch();
@@ -28,7 +29,8 @@ PyObject* take_apart_function() {
   return function;
 }
 
-// Add a note to the error that is set, so that its traceback says where in the argument it happened.
+// Add a note to the error that is set, so that its traceback says where in the argument it
+// happened.
 void add_note(const std::string& path) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -92,7 +94,8 @@ Arrived Walk::visit_container(PyObject* object, Ref& result) {
     return Arrived::kYes;
   }
   if (path_.size() >= kMaxNesting) {
-    raise(PyExc_ValueError, "containers are nested past " + std::to_string(kMaxNesting) + " levels");
+    raise(PyExc_ValueError,
+          "containers are nested past " + std::to_string(kMaxNesting) + " levels");
     return Arrived::kError;
   }
   place->second.first = Ref::borrow(object);
@@ -122,7 +125,8 @@ Arrived Walk::visit_sequence(PyObject* sequence, Ref& result) {
   if (!made) return Arrived::kError;
   for (Py_ssize_t i = 0; i < length; ++i) {
     Ref child;
-    if (visit_child(PyTuple_GET_ITEM(items.get(), i), {nullptr, i, false}, child) == Arrived::kError) {
+    if (visit_child(PyTuple_GET_ITEM(items.get(), i), {nullptr, i, false}, child) ==
+        Arrived::kError) {
       return Arrived::kError;
     }
     if (is_list) {
@@ -156,7 +160,8 @@ Arrived Walk::visit_dict(PyObject* dict, Ref& result) {
 Arrived Walk::visit_parts(PyObject* parts, Ref& result) {
   PyObject *children = nullptr, *labels = nullptr, *rebuild = nullptr;
   int are_fields = 0;
-  if (!PyArg_ParseTuple(parts, "O!O!pO", &PyList_Type, &children, &PyList_Type, &labels, &are_fields, &rebuild)) {
+  if (!PyArg_ParseTuple(parts, "O!O!pO", &PyList_Type, &children, &PyList_Type, &labels,
+                        &are_fields, &rebuild)) {
     return Arrived::kError;
   }
   Ref items = Ref::steal(PyList_AsTuple(children));
@@ -164,9 +169,12 @@ Arrived Walk::visit_parts(PyObject* parts, Ref& result) {
   Ref made = Ref::steal(items ? PyList_New(PyTuple_GET_SIZE(items.get())) : nullptr);
   if (!made || !names_of_items) return Arrived::kError;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
-    PyObject* label = i < PyTuple_GET_SIZE(names_of_items.get()) ? PyTuple_GET_ITEM(names_of_items.get(), i) : nullptr;
+    PyObject* label = i < PyTuple_GET_SIZE(names_of_items.get())
+                          ? PyTuple_GET_ITEM(names_of_items.get(), i)
+                          : nullptr;
     Ref child;
-    if (visit_child(PyTuple_GET_ITEM(items.get(), i), {label, i, are_fields != 0}, child) == Arrived::kError) {
+    if (visit_child(PyTuple_GET_ITEM(items.get(), i), {label, i, are_fields != 0}, child) ==
+        Arrived::kError) {
       return Arrived::kError;
     }
     PyList_SET_ITEM(made.get(), i, child.release());

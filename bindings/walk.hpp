@@ -1,4 +1,5 @@
-// Walk: containers in, the same containers with converted leaves out (contract K1, K2). Used by every conversion.
+// Walk: containers in, the same containers with converted leaves out (contract K1, K2). Used by
+// every conversion.
 #pragma once
 
 #include "arrival.hpp"
@@ -15,11 +16,11 @@ inline bool is_builtin_container(PyObject* object) {
   return PyList_CheckExact(object) || PyDict_CheckExact(object) || PyTuple_CheckExact(object);
 }
 
-/// One walk over nested containers. Dicts, lists and tuples are walked here; their subclasses, dataclasses and
-/// registered node types are taken apart and rebuilt by ashore/_containers.py.
+/// One walk over nested containers. Dicts, lists and tuples are walked here; their subclasses,
+/// dataclasses and registered node types are taken apart and rebuilt by ashore/_containers.py.
 ///
-/// A container that is met twice is converted once, so the result keeps the sharing of the source; one that is met
-/// inside itself is a cycle.
+/// A container that is met twice is converted once, so the result keeps the sharing of the source;
+/// one that is met inside itself is a cycle.
 class Walk {
  public:
   explicit Walk() = default;
@@ -27,7 +28,8 @@ class Walk {
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
 
-  /// Convert a container, or give kNoArray where `object` is none. An error gets a note that says where it happened.
+  /// Convert a container, or give kNoArray where `object` is none. An error gets a note that says
+  /// where it happened.
   Arrived run(PyObject* object, Ref& result);
 
  protected:
@@ -39,9 +41,9 @@ class Walk {
 
  private:
   struct Step {
-    PyObject* key;     // borrowed from the container; null for a position
+    PyObject* key;  // borrowed from the container; null for a position
     Py_ssize_t index;
-    bool is_field;     // `key` is the name of a field
+    bool is_field;  // `key` is the name of a field
   };
 
   Arrived visit(PyObject* object, Ref& result);

@@ -1,6 +1,7 @@
 """Bring tensors ashore: from any device to NumPy and back, right for every tensor.
 
-The functions live in the native module `ashore._core`, which is loaded when the first of them is used; importing this
+The functions live in the native module `ashore._core`, which is loaded when the first of them is
+used; importing this
 package loads neither it nor NumPy nor any framework.
 """
 

@@ -1,6 +1,7 @@
-"""Containers that are more than a dict, list or tuple, for the native walk: taken apart into children and rebuilt (contract K1).
+"""Containers that are more than a dict, list or tuple: taken apart and rebuilt (contract K1).
 
-Called from `bindings/walk.cpp` alone, once for each such container and for each leaf of a class that the core does not know.
+Called from `bindings/walk.cpp` alone, once for each such container and for each leaf of a class
+that the core does not know.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Rebuild = Callable[[list[Any]], Any]
-# (children, their labels, whether the labels are field names, how to make the container of new children)
+# (children, their labels, whether the labels are field names, how to make the container of new
+# children)
 Parts = tuple[list[Any], list[Any], bool, Rebuild]
 
 _ARRAY_PROTOCOLS = ("__cuda_array_interface__", "__dlpack__", "__array__", "__array_interface__")
@@ -35,22 +37,30 @@ def take_apart(x: Any) -> Parts | None:
         return list(x.values()), list(x.keys()), False, _guard(kind, _mapping_copy(x))
     if isinstance(x, UserList):
         return list(x), [], False, _guard(kind, _filled_copy(x))
-    if hasattr(kind, "__dataclass_fields__") and not any(hasattr(x, name) for name in _ARRAY_PROTOCOLS):
+    if hasattr(kind, "__dataclass_fields__") and not any(
+        hasattr(x, name) for name in _ARRAY_PROTOCOLS
+    ):
         return _dataclass_parts(x, kind)
     return None
 
 
 def _guard(kind: type, rebuild: Rebuild) -> Rebuild:
-    """Wrap a rebuilder: whatever goes wrong in it is a TypeError that names the container's class."""
+    """Wrap a rebuilder: whatever goes wrong in it is a TypeError that names the container's
+    class."""
 
     def guarded(children: list[Any]) -> Any:
         try:
             made = rebuild(children)
         except Exception as error:
             reason = " ".join(str(error).split()) or type(error).__name__
-            raise TypeError(f"a container of class {_name(kind)} cannot be rebuilt: {reason}") from None
+            raise TypeError(
+                f"a container of class {_name(kind)} cannot be rebuilt: {reason}"
+            ) from None
         if type(made) is not kind:
-            raise TypeError(f"a container of class {_name(kind)} cannot be rebuilt: its constructor gives something else")
+            raise TypeError(
+                f"a container of class {_name(kind)} cannot be rebuilt: its constructor gives "
+                f"something else"
+            )
         return made
 
     return guarded
@@ -71,7 +81,8 @@ def _dict_rebuilder(x: dict[Any, Any], kind: type) -> Rebuild:
 
 
 def _mapping_copy(x: Mapping[Any, Any]) -> Rebuild:
-    """Rebuild by a shallow copy, which keeps attributes and class invariants, with every value set anew."""
+    """Rebuild by a shallow copy, which keeps attributes and class invariants, with every value set
+    anew."""
     keys = list(x.keys())
 
     def rebuild(children: list[Any]) -> Any:
@@ -97,9 +108,11 @@ def _filled_copy(x: Any) -> Rebuild:
 
 
 def _tuple_rebuilder(x: tuple[Any, ...], kind: type) -> Rebuild:
-    if hasattr(kind, "_make") and hasattr(kind, "_fields"):
-        return kind._make
-    if hasattr(kind, "n_sequence_fields") or kind.__new__ is not tuple.__new__:
+    make: Any = getattr(kind, "_make", None)
+    if make is not None and hasattr(kind, "_fields"):
+        return lambda children: make(children)
+    new: Any = kind.__new__
+    if hasattr(kind, "n_sequence_fields") or new is not tuple.__new__:
         return kind  # struct sequences such as torch.return_types, and torch.Size
 
     def rebuild(children: list[Any]) -> Any:
@@ -112,7 +125,8 @@ def _tuple_rebuilder(x: tuple[Any, ...], kind: type) -> Rebuild:
 
 
 def _dataclass_parts(x: Any, kind: type) -> Parts:
-    # A dataclass exists, so its module is loaded; importing it at the top would cost every first conversion.
+    # A dataclass exists, so its module is loaded; importing it at the top would cost every first
+    # conversion.
     fields = [f.name for f in sys.modules["dataclasses"].fields(x) if hasattr(x, f.name)]
 
     def rebuild(children: list[Any]) -> Any:
@@ -127,7 +141,8 @@ def _dataclass_parts(x: Any, kind: type) -> Parts:
 
 
 def _registered_node(x: Any, kind: type) -> Parts | None:
-    """Take apart a node type that somebody registered with optree or torch's pytree, if that library is loaded."""
+    """Take apart a node type that somebody registered with optree or torch's pytree, if that
+    library is loaded."""
     if kind in (OrderedDict, defaultdict):
         return None
     pytree = sys.modules.get("torch.utils._pytree")
@@ -137,7 +152,7 @@ def _registered_node(x: Any, kind: type) -> Parts | None:
         return list(children), [], False, lambda made: node.unflatten_fn(made, context)
     optree = sys.modules.get("optree")
     entry = optree.register_pytree_node.get(kind) if optree is not None else None
-    if entry is not None and entry.kind == optree.PyTreeKind.CUSTOM:
+    if optree is not None and entry is not None and entry.kind == optree.PyTreeKind.CUSTOM:
         parts = entry.flatten_func(x)
         children, metadata = parts[0], parts[1]
         return list(children), [], False, lambda made: entry.unflatten_func(metadata, made)

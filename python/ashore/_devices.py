@@ -1,4 +1,4 @@
-"""Memory on devices that PyTorch does not own, for the native core: the loaded framework that owns it copies (contract N4, E2).
+"""Memory on devices that PyTorch does not own: the framework that does copies it (N4, E2).
 
 Called from `bindings/arrive_protocol.cpp` alone. A device pointer is never read here.
 """
@@ -14,7 +14,8 @@ import numpy as np
 def fetch(source: Any, where: str) -> Any:
     """Return a host copy of a device object, made by its own framework or by PyTorch.
 
-    Raises RuntimeError where no loaded framework reaches the device, TypeError or ValueError for a malformed interface.
+    Raises RuntimeError where no loaded framework reaches the device, TypeError or ValueError for a
+    malformed interface.
     """
     interface = getattr(source, "__cuda_array_interface__", None)
     if interface is not None:
@@ -30,7 +31,8 @@ def fetch(source: Any, where: str) -> Any:
     if interface is not None and torch is not None and torch.cuda.is_available():
         return torch.as_tensor(source, device="cuda").cpu()
     raise RuntimeError(
-        f"the memory of {type(source).__module__}.{type(source).__qualname__} is on {where}, and no loaded framework "
+        f"the memory of {type(source).__module__}.{type(source).__qualname__} is on {where}, "
+        f"and no loaded framework "
         "reaches it; copy it to the host with the library that made it"
     )
 

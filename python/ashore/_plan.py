@@ -13,7 +13,8 @@ class Entry(NamedTuple):
     path: str
     """Where in the argument it is, such as `['batch'][0]`; empty for the argument itself."""
     action: str
-    """`share`, `copy`, `new` (of plain numbers) or `framework` (the owning framework's copy from its device)."""
+    """`share`, `copy`, `new` (of plain numbers) or `framework` (the owning framework's copy from
+    its device)."""
     steps: tuple[str, ...]
     """What else happens on the way: `detach`, `resolve`, `cast`, `swap bytes`, `reorder`."""
     shape: tuple[int, ...]
@@ -51,8 +52,9 @@ class Plan:
     def __str__(self) -> str:
         rows = [("array", "shape", "dtype", "action", "size", "why")]
         rows += [_row(entry) for entry in self.entries]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
-        lines = ["  ".join([*(f"{c:<{w}}" for c, w in zip(row, widths, strict=False)), row[-1]]) for row in rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        widths[-1] = 0  # nothing stands behind the last column
+        lines = ["  ".join(map(str.ljust, row, widths)) for row in rows]
         count = len(self.entries)
         total = f"{count} array{'' if count == 1 else 's'}, {_size(self.bytes)}, {_size(self.copied_bytes)} to copy"
         return "\n".join([*lines, total])
@@ -62,24 +64,31 @@ class Plan:
 
 
 def plan(x: Any, *, copy: bool | None = None, dtype: Any = None, order: str = "K") -> Plan:
-    """Return what `to_numpy(x, ...)` would do: for each array whether it is shared or copied, how many bytes, and why.
+    """Return what `to_numpy(x, ...)` would do: for each array whether it is shared or copied, how
+    many bytes, and why.
 
     Raises what `to_numpy` would raise for an argument that cannot be converted.
     """
     return Plan([Entry(*row) for row in _core.plan_entries(x, copy=copy, dtype=dtype, order=order)])
 
 
-def _row(entry: Entry) -> tuple[str, ...]:
+def _row(entry: Entry) -> tuple[str, str, str, str, str, str]:
     path = _printable(entry.path) or "x"
-    dtype = entry.dtype if entry.dtype == entry.from_dtype else f"{entry.from_dtype} -> {entry.dtype}"
+    dtype = (
+        entry.dtype if entry.dtype == entry.from_dtype else f"{entry.from_dtype} -> {entry.dtype}"
+    )
     action = " + ".join([*entry.steps, entry.action])
-    why = entry.why + ("; the result is read-only" if entry.read_only and "read-only" not in entry.why else "")
+    why = entry.why + (
+        "; the result is read-only" if entry.read_only and "read-only" not in entry.why else ""
+    )
     return path, str(entry.shape), dtype, action, _size(entry.bytes), why
 
 
 def _printable(text: str) -> str:
     """Escape control characters of a key that came from outside."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    )
 
 
 def _size(count: int) -> str:

@@ -1,7 +1,7 @@
 """PyTorch's Python surface, for the native core: what its C exchange API does not say or do.
 
-Called from `bindings/torch_bridge.cpp` alone, off the hot path: tensors that the fast path could not read, refusals with their reasons, the
-framework's own copies (contract N4), and the making of new tensors.
+Called from the bindings alone, off the hot path: tensors that the fast path could not read,
+refusals with their reasons, the framework's own copies (contract N4), and the making of tensors.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any, NoReturn
 import torch
 from torch._C import DisableTorchFunctionSubclass
 
-# Every dtype that PyTorch has in common with the core, by the core's name for it. What is missing here has no twin.
+# Every dtype that PyTorch has in common with the core, by the core's name for it. What is missing
+# here has no twin.
 _SHARED_NAMES = (
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex32 complex64 "
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 "
+    "complex32 complex64 "
     "complex128 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu"
 ).split()
 DTYPES: dict[str, torch.dtype] = {n: getattr(torch, n) for n in _SHARED_NAMES if hasattr(torch, n)}
@@ -25,20 +27,26 @@ NAMES: dict[torch.dtype, str] = {dtype: name for name, dtype in DTYPES.items()}
 HOST = torch.device("cpu")
 
 # Dtypes that `Tensor.numpy` takes.
-NUMPY_DTYPES: frozenset[torch.dtype] = frozenset(
-    DTYPES[n]
-    for n in "bool int8 int16 int32 int64 uint8 float16 float32 float64 complex64 complex128".split()
-)
+_NUMPY_NAMES = (
+    "bool int8 int16 int32 int64 uint8 float16 float32 float64 complex64 complex128"
+).split()
+NUMPY_DTYPES: frozenset[torch.dtype] = frozenset(DTYPES[n] for n in _NUMPY_NAMES)
 
-# Dtypes that carry the bits of those that `Tensor.numpy` and `torch.from_numpy` do not take, by item size.
+# Dtypes that carry the bits of those that `Tensor.numpy` and `torch.from_numpy` do not take, by
+# item size.
 CARRIERS: dict[int, torch.dtype] = {
-    1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.complex128,
+    1: torch.uint8,
+    2: torch.int16,
+    4: torch.int32,
+    8: torch.int64,
+    16: torch.complex128,
 }
 
 
 @contextlib.contextmanager
 def _without_overrides() -> Iterator[None]:
-    """Run PyTorch's own code, whatever subclasses, dispatch modes and function transforms are active."""
+    """Run PyTorch's own code, whatever subclasses, dispatch modes and function transforms are
+    active."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(DisableTorchFunctionSubclass())
         for guard in ("_DisableTorchDispatch", "_DisableFuncTorch"):
@@ -72,7 +80,8 @@ def _class_name(tensor: torch.Tensor) -> str:
 
 def _refuse_without_memory(tensor: torch.Tensor) -> NoReturn:
     _refuse(
-        f"{_class_name(tensor)} has no memory of its own to read (a wrapper, a fake tensor or a freed storage); "
+        f"{_class_name(tensor)} has no memory of its own to read (a wrapper, a fake tensor or "
+        f"a freed storage); "
         "convert the tensor that it stands for"
     )
 
@@ -98,27 +107,39 @@ def _address(tensor: torch.Tensor) -> int:
 def describe(
     tensor: torch.Tensor,
 ) -> tuple[str, tuple[int, ...], tuple[int, ...], int, bool, bool, bool, bool]:
-    """Return (dtype name, shape, strides in elements, address, on device, conj bit, neg bit, zeros) of a tensor.
+    """Return (dtype name, shape, strides in elements, address, on device, conj bit, neg bit,
+    zeros) of a tensor.
 
     Raises TypeError with the reason where the tensor has no array form (contract N10).
     """
     transform = _transform(tensor)
     if transform is not None:
         _refuse(
-            f"a tensor inside torch.func.{transform} has no memory of its own; convert it outside the function that "
+            f"a tensor inside torch.func.{transform} has no memory of its own; convert it "
+            f"outside the function that "
             f"{transform} runs"
         )
     if _is_uninitialized(tensor):
-        _refuse(f"{_class_name(tensor)} is not initialized and has no memory yet; run the module once, then convert")
+        _refuse(
+            f"{_class_name(tensor)} is not initialized and has no memory yet; run the module "
+            f"once, then convert"
+        )
     with _without_overrides():
         if tensor.is_nested or str(tensor.layout) == "torch.jagged":
-            _refuse("a nested tensor has rows of different lengths; take .unbind() or torch.nested.to_padded_tensor()")
+            _refuse(
+                "a nested tensor has rows of different lengths; take .unbind() or "
+                "torch.nested.to_padded_tensor()"
+            )
         if tensor.layout != torch.strided:
             _refuse(
-                f"a tensor of layout {str(tensor.layout).removeprefix('torch.')} has no dense memory; call .to_dense()"
+                f"a tensor of layout {str(tensor.layout).removeprefix('torch.')} has no dense "
+                f"memory; call .to_dense()"
             )
         if tensor.is_quantized:
-            _refuse("a quantized tensor is numbers and a scale; call .dequantize() for the values, .int_repr() for the bits")
+            _refuse(
+                "a quantized tensor is numbers and a scale; call .dequantize() for the "
+                "values, .int_repr() for the bits"
+            )
         if tensor.device.type == "meta":
             _refuse("a tensor on the meta device has a shape but no data; make it on a real device")
         if _is_fake(tensor):
@@ -131,7 +152,8 @@ def describe(
         on_device = tensor.device.type != "cpu"
         plain = type(tensor) is torch.Tensor or type(tensor) is torch.nn.Parameter
         address = 0 if zeros else _address(tensor)
-        # A device tensor of PyTorch's own class may keep its address to itself; any other without memory is a wrapper.
+        # A device tensor of PyTorch's own class may keep its address to itself; any other without
+        # memory is a wrapper.
         if not address and not zeros and tensor.numel() and not (on_device and plain):
             _refuse_without_memory(tensor)
         strides = tuple(tensor.stride())
@@ -139,7 +161,8 @@ def describe(
 
 
 def samples() -> tuple[torch.Tensor, ...]:
-    """Return tensors with and without the neg bit and a gradient, of both classes that the hot path takes."""
+    """Return tensors with and without the neg bit and a gradient, of both classes that the hot
+    path takes."""
     with _without_overrides():
         pair = torch.zeros(1, dtype=torch.complex64, device="cpu")
         leaf = torch.zeros(1, device="cpu", requires_grad=True)
@@ -154,49 +177,62 @@ def fetch(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def lock(tensor: torch.Tensor) -> torch.UntypedStorage:
-    """Mark the storage of a host tensor as not resizable, whatever the tensor's dtype, class or state; return it.
+    """Mark the storage of a host tensor as not resizable, whatever the tensor's dtype, class or
+    state; return it.
 
-    `Tensor.numpy` is the only public way to do that, so a plain tensor on the same storage calls it.
+    `Tensor.numpy` is the only public way to do that, so a plain tensor on the same storage calls
+    it.
     """
     with _without_overrides(), torch.no_grad():
         storage = tensor.untyped_storage()
         if storage.resizable():
             torch.empty(0, dtype=torch.uint8, device="cpu").set_(storage).numpy()
         if storage.resizable():
-            raise RuntimeError("PyTorch left the tensor's storage resizable, so its memory cannot be shared; pass copy=True")
+            raise RuntimeError(
+                "PyTorch left the tensor's storage resizable, so its memory cannot be "
+                "shared; pass copy=True"
+            )
         return storage
 
 
-def empty_guarded(shape: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+def empty_guarded(
+    shape: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype
+) -> torch.Tensor:
     """Return a new host tensor with memory where a mode of PyTorch would make another kind."""
     with _without_overrides():
         return torch.empty_strided(shape, strides, dtype=dtype, device=HOST)
 
 
 def wrap(array: Any, name: str) -> torch.Tensor:
-    """Return a tensor on an ndarray's memory; the array has an integer dtype that carries the bits of dtype `name`."""
+    """Return a tensor on an ndarray's memory; the array has an integer dtype that carries the bits
+    of dtype `name`."""
     with _without_overrides():
         return torch.from_numpy(array).view(DTYPES[name])
 
 
 def detach_leaf(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a new tensor on the memory of `tensor` that may be made a leaf that requires grad (contract T2)."""
+    """Return a new tensor on the memory of `tensor` that may be made a leaf that requires grad
+    (contract T2)."""
     if not tensor.is_inference() or torch.is_inference_mode_enabled():
         return tensor.detach()
-    # An inference tensor and its views can never require grad; a new tensor on the same host memory can.
+    # An inference tensor and its views can never require grad; a new tensor on the same host
+    # memory can.
     if tensor.device.type != "cpu":
         return tensor.clone()
     return wrap(tensor.view(CARRIERS[tensor.element_size()]).numpy(), NAMES[tensor.dtype])
 
 
 def to_device(tensor: torch.Tensor, device: torch.device, copy: bool) -> torch.Tensor:
-    """Copy a tensor to a device with PyTorch's own blocking copy; RuntimeError where the device cannot be reached."""
+    """Copy a tensor to a device with PyTorch's own blocking copy; RuntimeError where the device
+    cannot be reached."""
     try:
         return tensor.to(device, copy=copy)
     except (RuntimeError, AssertionError, NotImplementedError, ValueError, ImportError) as error:
         if isinstance(error, torch.OutOfMemoryError):
             raise
-        raise RuntimeError(f"device {str(device)!r} cannot be reached: {_first_line(error)}") from None
+        raise RuntimeError(
+            f"device {str(device)!r} cannot be reached: {_first_line(error)}"
+        ) from None
 
 
 def _first_line(error: BaseException) -> str:
@@ -204,16 +240,22 @@ def _first_line(error: BaseException) -> str:
 
 
 def parse_device(given: Any) -> torch.device:
-    """Read what `device=` was given. ValueError where it names no device, RuntimeError where it has no memory."""
+    """Read what `device=` was given. ValueError where it names no device, RuntimeError where it
+    has no memory."""
     if isinstance(given, torch.device):
         device = given
     elif isinstance(given, str):
         try:
             device = torch.device(given)
         except RuntimeError:
-            raise ValueError(f"device={given!r} names no device; pass 'cpu', 'cuda', 'cuda:1', 'mps' or a torch.device") from None
+            raise ValueError(
+                f"device={given!r} names no device; pass 'cpu', 'cuda', 'cuda:1', 'mps' or a "
+                f"torch.device"
+            ) from None
     else:
-        raise ValueError(f"device={given!r} names no device; pass a string such as 'cuda:0' or a torch.device")
+        raise ValueError(
+            f"device={given!r} names no device; pass a string such as 'cuda:0' or a torch.device"
+        )
     if device.type == "meta":
         raise RuntimeError("device 'meta' cannot be reached: it has no memory")
     return device
@@ -230,18 +272,25 @@ def is_on(tensor: torch.Tensor, device: torch.device) -> bool:
 
 def _current_index(kind: str) -> int:
     module = getattr(torch, kind, None)
-    return int(module.current_device()) if module is not None and hasattr(module, "current_device") else 0
+    return (
+        int(module.current_device())
+        if module is not None and hasattr(module, "current_device")
+        else 0
+    )
 
 
 def parse_dtype(given: Any) -> str:
-    """Read what `dtype=` was given; return the core's name for it. TypeError where it is no dtype that crosses."""
+    """Read what `dtype=` was given; return the core's name for it. TypeError where it is no dtype
+    that crosses."""
     dtype = given
     if isinstance(given, str):
         dtype = getattr(torch, given.removeprefix("torch."), None)
         if given.isidentifier() and dtype is None:
             _refuse(f"the installed torch {torch.__version__} has no dtype {given}")
     if not isinstance(dtype, torch.dtype):
-        _refuse(f"dtype={given!r} is no torch dtype; pass a torch.dtype or its name, such as 'float32'")
+        _refuse(
+            f"dtype={given!r} is no torch dtype; pass a torch.dtype or its name, such as 'float32'"
+        )
     name = NAMES.get(dtype)
     if name is None:
         _refuse(f"{dtype} has no NumPy twin; pass another dtype")
@@ -256,7 +305,9 @@ def dtype_name(tensor: torch.Tensor) -> str:
 def default_dtypes() -> tuple[str, str]:
     """Return the names of the dtypes that Python floats and complex numbers become."""
     real = torch.get_default_dtype()
-    return NAMES[real], {"float16": "complex32", "float64": "complex128"}.get(NAMES[real], "complex64")
+    return NAMES[real], {"float16": "complex32", "float64": "complex128"}.get(
+        NAMES[real], "complex64"
+    )
 
 
 def require_grad(tensor: torch.Tensor) -> torch.Tensor:
