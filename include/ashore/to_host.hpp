@@ -6,11 +6,20 @@
 #include <ashore/plan.hpp>
 #include <ashore/result.hpp>
 
+#include <memory>
+
 namespace ashore {
 
 /// Copy elements that the caller owns into a new HostArray, casting and re-laying out on the way.
 /// Always copies: a view keeps nothing alive. `Options::copy == kNever` fails with kInvalid.
 Result<HostArray> to_host(ArrayView source, const Options& options = {});
+
+/// Bring an array ashore of which everything is known: conj and neg bits are resolved in the same
+/// pass. `owner` keeps the memory alive; a result that shares holds it, a copy lets it go. Without
+/// an owner nothing is shared, as for a view. Where `source.zeros` is set its memory is not looked
+/// at. Fails as `make_plan` does for NumPy's target, and with kUnreachable for device memory.
+Result<HostArray> to_host(const SourceFacts& source, std::shared_ptr<void> owner,
+                          const Options& options = {});
 
 /// Bring a DLPack tensor ashore. Takes over `tensor`: its deleter runs exactly once, when the last
 /// HostArray that shares the memory dies, or before return for copies, empty arrays and failures.

@@ -143,8 +143,9 @@ def _dataclass_parts(x: Any, kind: type) -> Parts:
 def _registered_node(x: Any, kind: type) -> Parts | None:
     """Take apart a node type that somebody registered with optree or torch's pytree, if that
     library is loaded."""
-    if kind in (OrderedDict, defaultdict):
-        return None
+    torch = sys.modules.get("torch")
+    if kind in (OrderedDict, defaultdict) or (torch is not None and kind is torch.Size):
+        return None  # these are rebuilt below; torch's pytree would make a tuple of a Size
     pytree = sys.modules.get("torch.utils._pytree")
     node = pytree.SUPPORTED_NODES.get(kind) if pytree is not None else None
     if node is not None:

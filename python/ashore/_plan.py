@@ -56,7 +56,8 @@ class Plan:
         widths[-1] = 0  # nothing stands behind the last column
         lines = ["  ".join(map(str.ljust, row, widths)) for row in rows]
         count = len(self.entries)
-        total = f"{count} array{'' if count == 1 else 's'}, {_size(self.bytes)}, {_size(self.copied_bytes)} to copy"
+        arrays = "array" if count == 1 else "arrays"
+        total = f"{count} {arrays}, {_size(self.bytes)}, {_size(self.copied_bytes)} to copy"
         return "\n".join([*lines, total])
 
     def __repr__(self) -> str:
