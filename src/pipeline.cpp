@@ -1,8 +1,10 @@
 // to_host, to_dlpack and convert_into: the stages in a row. The only file that knows all of them.
 #include <ashore/to_host.hpp>
 
+#include <algorithm>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "convert/convert.hpp"
 #include "core/checked.hpp"
@@ -11,6 +13,16 @@
 
 namespace ashore {
 namespace {
+
+// A view of one zero as every element: what a zero tensor without storage is read from.
+ArrayView view_of_zeros(ArrayView view, Layout& layout) {
+  alignas(16) static char zero[32];  // as large as the largest element; never written
+  layout = Layout(view.layout);
+  std::fill_n(layout.strides_bytes, layout.ndim, 0);
+  view.data = zero;
+  view.layout = layout.view();
+  return view;
+}
 
 // Carry out a plan that copies on the host.
 Result<HostArray> copy_to_host(const SourceFacts& facts, const Plan& plan) {
@@ -21,17 +33,27 @@ Result<HostArray> copy_to_host(const SourceFacts& facts, const Plan& plan) {
   if (!fresh.ok()) return fresh;
   ArrayView view = fresh->view();
   view.byte_swapped = plan.to_byte_swapped;
-  Status status = convert(facts.view, view, {facts.conjugated, facts.negated});
+  Layout zero_layout;
+  const ArrayView source = facts.zeros ? view_of_zeros(facts.view, zero_layout) : facts.view;
+  Status status = convert(source, view, {facts.conjugated, facts.negated});
   if (!status.ok()) return status;
   return HostArray(view, fresh->owner());
 }
 
-// An array of no elements: its shape and strides as they are, no memory of the producer.
-Result<HostArray> keep_empty(const SourceFacts& facts, const Plan& plan) {
+// Carry out a plan that shares. Of an array without elements its shape and strides are kept, not
+// its memory.
+Result<HostArray> share(const SourceFacts& facts, const Plan& plan, std::shared_ptr<void> owner) {
   ArrayView view = facts.view;
-  view.data = nullptr;
   view.read_only = plan.read_only;
+  if (count_elems(view.layout) > 0) return HostArray(view, std::move(owner));
+  view.data = nullptr;
   return HostArray(view, nullptr);
+}
+
+Status refuse_device(const std::string& device) {
+  return Status(Code::kUnreachable, "memory on " + device +
+                                        " cannot be reached from here; copy the tensor to the host "
+                                        "in the framework that owns it first");
 }
 
 template <typename Managed>
@@ -41,17 +63,9 @@ Result<HostArray> bring_ashore(Managed* tensor, const Options& options) {
   const SourceFacts& facts = source->facts();
   Result<Plan> plan = make_plan(facts, options, kNumPyTarget);
   if (!plan.ok()) return plan.take_status();
-  if (plan->path == Path::kFramework) {
-    return Status(Code::kUnreachable,
-                  "memory on " + ingest::device_name(source->device()) +
-                      " cannot be reached from here; copy the tensor to the host "
-                      "in the framework that owns it first");
-  }
+  if (plan->path == Path::kFramework) return refuse_device(ingest::device_name(source->device()));
   if (plan->path != Path::kShare) return copy_to_host(facts, *plan);
-  if (count_elems(facts.view.layout) == 0) return keep_empty(facts, *plan);
-  ArrayView view = facts.view;
-  view.read_only = plan->read_only;
-  return HostArray(view, std::shared_ptr<void>(source->release()));
+  return share(facts, *plan, source->release());
 }
 
 template <typename Function>
@@ -64,7 +78,7 @@ Result<HostArray> without_exceptions(Function function) {
 }
 
 // A view comes from a caller: check what the stages take for granted.
-Status check_layout(const ArrayView& view, const char* which) {
+Status check_view(const ArrayView& view, const char* which, bool has_memory = true) {
   const LayoutView layout = view.layout;
   if (layout.ndim < 0 || layout.ndim > kMaxDims) {
     return Status(Code::kInvalid, std::string(which) + " has " + std::to_string(layout.ndim) +
@@ -78,7 +92,7 @@ Status check_layout(const ArrayView& view, const char* which) {
         std::string(which) +
             " has a negative length, or reaches past what 63 bits count; check its layout");
   }
-  if (view.data == nullptr && extent.count > 0) {
+  if (has_memory && view.data == nullptr && extent.count > 0) {
     return Status(Code::kInvalid, std::string(which) + " has " + std::to_string(extent.count) +
                                       " elements but no memory (null data); pass its address");
   }
@@ -88,21 +102,30 @@ Status check_layout(const ArrayView& view, const char* which) {
 }  // namespace
 
 Result<HostArray> to_host(ArrayView source, const Options& options) {
+  SourceFacts facts;
+  facts.view = source;
+  return to_host(facts, nullptr, options);
+}
+
+Result<HostArray> to_host(const SourceFacts& source, std::shared_ptr<void> owner,
+                          const Options& options) {
   return without_exceptions([&]() -> Result<HostArray> {
-    Status status = check_layout(source, "source");
+    Status status = check_view(source.view, "source", !source.zeros && !source.on_device);
     if (!status.ok()) return status;
-    if (options.copy == Copy::kNever) {
-      return Status(Code::kInvalid,
-                    "copy=False, but a view keeps nothing alive, so it needs a copy; pass "
-                    "Copy::kIfNeeded or use a HostArray");
+    Options chosen = options;
+    if (owner == nullptr && !source.on_device) {
+      if (options.copy == Copy::kNever) {
+        return Status(Code::kInvalid,
+                      "copy=False, but a view keeps nothing alive, so it needs a copy; pass "
+                      "Copy::kIfNeeded or use a HostArray");
+      }
+      chosen.copy = Copy::kAlways;
     }
-    SourceFacts facts;
-    facts.view = source;
-    Options always = options;
-    always.copy = Copy::kAlways;
-    Result<Plan> plan = make_plan(facts, always, kNumPyTarget);
+    Result<Plan> plan = make_plan(source, chosen, kNumPyTarget);
     if (!plan.ok()) return plan.take_status();
-    return copy_to_host(facts, *plan);
+    if (plan->path == Path::kFramework) return refuse_device("a device");
+    if (plan->path != Path::kShare) return copy_to_host(source, *plan);
+    return share(source, *plan, std::move(owner));
   });
 }
 
@@ -119,8 +142,8 @@ Result<dlpack::ManagedTensorVersioned*> to_dlpack(const HostArray& array) {
 }
 
 Status convert_into(ArrayView source, ArrayView destination) {
-  Status status = check_layout(source, "source");
-  if (status.ok()) status = check_layout(destination, "destination");
+  Status status = check_view(source, "source");
+  if (status.ok()) status = check_view(destination, "destination");
   if (status.ok()) status = convert(source, destination);
   return status;
 }

@@ -1,9 +1,10 @@
 """The native core of ashore."""
 
-from typing import Any, Literal
+from typing import Any, overload
 
-from numpy import uint8
+import numpy
 from numpy.typing import DTypeLike, NDArray
+import torch
 
 
 def version() -> str:
@@ -12,7 +13,8 @@ def version() -> str:
 def set_leak_warnings(on: bool) -> None:
     """Say at exit which of the module's own objects are left; for tests."""
 
-def to_numpy(x: Any, *, copy: bool | None = None, dtype: DTypeLike | None = None, order: Literal["K", "C"] = "K", out: NDArray[Any] | None = None) -> Any:
+@overload
+def to_numpy(x: torch.Tensor | NDArray[Any] | numpy.generic | complex, *, copy: bool | None = None, dtype: DTypeLike | str | None = None, order: str = "K", out: NDArray[Any] | None = None) -> NDArray[Any]:
     """
     Bring a tensor, an array, a number or a container of them ashore.
 
@@ -21,8 +23,11 @@ def to_numpy(x: Any, *, copy: bool | None = None, dtype: DTypeLike | None = None
     dtype or an ml_dtypes name; `order` is 'K' (the source's own) or 'C'; `out` is an existing array to fill.
     Gradients are detached, conj and neg bits resolved, device tensors copied once and completely.
     """
+@overload
+def to_numpy(x: Any, *, copy: bool | None = None, dtype: DTypeLike | str | None = None, order: str = "K", out: NDArray[Any] | None = None) -> Any: ...
 
-def to_torch(x: Any, *, device: Any = None, dtype: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Any:
+@overload
+def to_torch(x: torch.Tensor | NDArray[Any] | numpy.generic | complex, *, device: str | torch.device | None = None, dtype: torch.dtype | str | None = None, copy: bool | None = None, requires_grad: bool = False) -> torch.Tensor:
     """
     Make a torch tensor of an array, a tensor, a number or a container of them.
 
@@ -30,11 +35,13 @@ def to_torch(x: Any, *, device: Any = None, dtype: Any = None, copy: bool | None
     (read-only memory, negative strides, foreign byte order, another dtype or device). `requires_grad=True` gives
     a leaf. A tensor that needs no change is returned as it is.
     """
+@overload
+def to_torch(x: Any, *, device: str | torch.device | None = None, dtype: torch.dtype | str | None = None, copy: bool | None = None, requires_grad: bool = False) -> Any: ...
 
-def tensors_to_numpy(*tensors: Any, copy: bool | None = None, dtype: DTypeLike | None = None) -> tuple[NDArray[Any], ...]:
+def tensors_to_numpy(*tensors: Any, copy: bool | None = None, dtype: DTypeLike | str | None = None) -> tuple[NDArray[Any], ...]:
     """Bring several tensors ashore; returns a tuple of ndarrays, in order."""
 
-def to_image(x: Any, *, layout: Literal["CHW", "HWC"] | None = None, value_range: tuple[float, float] | None = None, channels: Literal["rgb", "bgr"] = "rgb") -> NDArray[uint8]:
+def to_image(x: Any, *, layout: str | None = None, value_range: tuple[float, float] | None = None, channels: str = "rgb") -> NDArray[numpy.uint8]:
     """
     Make a uint8 image (H, W, C), or a batch (N, H, W, C), of a CHW or HWC tensor or array, row-major, in one pass.
 
@@ -42,5 +49,5 @@ def to_image(x: Any, *, layout: Literal["CHW", "HWC"] | None = None, value_range
     uint8 is taken as it is, other integers need `value_range`. `channels='bgr'` is OpenCV's order.
     """
 
-def plan_entries(x: Any, *, copy: bool | None = None, dtype: Any = None, order: str = "K") -> list[tuple[Any, ...]]:
+def plan_entries(x: Any, *, copy: bool | None = None, dtype: DTypeLike | str | None = None, order: str = "K") -> list[tuple[Any, ...]]:
     """Return the rows of `ashore.plan`: one tuple for each array of `x`."""
