@@ -113,7 +113,7 @@ Result<HostArray> to_host(const SourceFacts& source, std::shared_ptr<void> owner
     Status status = check_view(source.view, "source", !source.zeros && !source.on_device);
     if (!status.ok()) return status;
     Options chosen = options;
-    if (owner == nullptr && !source.on_device) {
+    if (owner == nullptr && !source.on_device && count_elems(source.view.layout) > 0) {
       if (options.copy == Copy::kNever) {
         return Status(Code::kInvalid,
                       "copy=False, but a view keeps nothing alive, so it needs a copy; pass "

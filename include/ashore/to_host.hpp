@@ -16,7 +16,7 @@ Result<HostArray> to_host(ArrayView source, const Options& options = {});
 
 /// Bring an array ashore of which everything is known: conj and neg bits are resolved in the same
 /// pass. `owner` keeps the memory alive; a result that shares holds it, a copy lets it go. Without
-/// an owner nothing is shared, as for a view. Where `source.zeros` is set its memory is not looked
+/// an owner elements are never shared, as for a view. Where `source.zeros` is set its memory is not looked
 /// at. Fails as `make_plan` does for NumPy's target, and with kUnreachable for device memory.
 Result<HostArray> to_host(const SourceFacts& source, std::shared_ptr<void> owner,
                           const Options& options = {});
