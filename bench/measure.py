@@ -85,8 +85,8 @@ class Comparison:
 
     rival: str
     times: Times
-    ratio: float  # least to least: noise only ever adds
-    median_ratio: float
+    ratio: float  # the median of the rounds' own ratios: busy neighbours slow both sides of a round
+    least_ratio: float  # the least of all passes to the least of all passes
     target: Target | None
     target_ratio: float | None  # the target beside this rival's time, whatever its unit
 
@@ -147,19 +147,27 @@ def measure(topic: str, row: Row) -> Outcome:
     finally:
         if collecting:
             gc.enable()
-    ours, *others = [Times(min(s), statistics.median(s)) for s in seconds]
-    return Outcome(topic, row, ours, _compare(row, ours, others))
+    ours_s, *others_s = seconds
+    comparisons = [
+        _compare(rival, target, ours_s, rival_s)
+        for (rival, target), rival_s in zip(row.rivals.items(), others_s, strict=True)
+    ]
+    return Outcome(topic, row, _times(ours_s), tuple(comparisons))
 
 
-def _compare(row: Row, ours: Times, others: Sequence[Times]) -> tuple[Comparison, ...]:
-    return tuple(
-        Comparison(
-            rival,
-            rival_times,
-            ours.least_s / rival_times.least_s,
-            ours.median_s / rival_times.median_s,
-            target,
-            target.limit_s(rival_times.least_s) / rival_times.least_s if target else None,
-        )
-        for (rival, target), rival_times in zip(row.rivals.items(), others, strict=True)
+def _times(seconds: Sequence[float]) -> Times:
+    return Times(min(seconds), statistics.median(seconds))
+
+
+def _compare(
+    rival: str, target: Target | None, ours_s: Sequence[float], rival_s: Sequence[float]
+) -> Comparison:
+    times = _times(rival_s)
+    return Comparison(
+        rival,
+        times,
+        statistics.median(a / b for a, b in zip(ours_s, rival_s, strict=True)),
+        min(ours_s) / times.least_s,
+        target,
+        target.limit_s(times.least_s) / times.least_s if target else None,
     )

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from measure import Comparison, Outcome, Times
 
-COLUMNS = ("row, and its rivals", "time", "ratio", "(median)", "target", "")
+COLUMNS = ("row, and its rivals", "time", "ratio", "(least)", "target", "")
 NUMBERS = {1, 2, 3}  # columns that end alike
 
 
@@ -69,7 +69,7 @@ def _line(outcome: Outcome, comparison: Comparison) -> tuple[str, ...]:
         f"    {comparison.rival}",
         duration(comparison.times.least_s),
         f"{comparison.ratio:.2f}",
-        f"{comparison.median_ratio:.2f}",
+        f"{comparison.least_ratio:.2f}",
         comparison.target.text if comparison.target else "–",
         verdict(outcome, comparison),
     )
@@ -109,7 +109,7 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
         "what": comparison.rival,
         **_times(comparison.times),
         "ratio": comparison.ratio,
-        "median_ratio": comparison.median_ratio,
+        "least_ratio": comparison.least_ratio,
         "target": comparison.target.text if comparison.target else None,
         "target_ratio": comparison.target_ratio,
         "reached": comparison.reached,

@@ -29,6 +29,7 @@ struct Arrival {
   Ref object;  ///< the tensor, the ndarray or the capsule
   bool fetched =
       false;  ///< its framework has already copied it from a device (kForeign device objects)
+  bool plain = false;  ///< a tensor that was read without any code of others running since
   bool fresh = false;  ///< new memory that nobody else holds: a share of it is as good as a copy
   std::optional<DType>
       default_dtype;    ///< what the result has if no dtype is asked for; else the source's
@@ -57,6 +58,12 @@ Arrived arrive_dlpack(PyObject* object, PyObject* method, bool never_copy, Arriv
 /// GPU, …): the loaded framework that owns it copies. `where` names the device for the refusal.
 Arrived arrive_device_object(PyObject* object, const std::string& where, bool never_copy,
                              Arrival& arrival);
+
+/// Say whether a tensor's memory is still where it arrived; RuntimeError is set where it is not.
+///
+/// Asked last before the memory is read or shared, where code of others may have run meanwhile:
+/// that of a subclass or mode, or a finalizer, may have freed or replaced the tensor's storage.
+bool is_where_it_was(const Arrival& arrival);
 
 /// Read numbers that are data themselves (contract N6, N7): a Python number, or an exact list or
 /// tuple of numbers, nested and rectangular. With `torch`, Python floats get torch's default dtype.

@@ -30,12 +30,12 @@ Ref call_producer(PyObject* method, bool never_copy) {
   if (never_copy) {
     if (PyDict_SetItem(keywords.get(), names().copy, Py_False) < 0) return {};
     Ref capsule = Ref::steal(PyObject_Call(method, nothing.get(), keywords.get()));
-    if (capsule || !lacks_keyword("copy")) return capsule;
+    if (capsule || !lacks_keyword(method, names().copy)) return capsule;
     PyErr_Clear();
     if (PyDict_DelItem(keywords.get(), names().copy) < 0) return {};
   }
   Ref capsule = Ref::steal(PyObject_Call(method, nothing.get(), keywords.get()));
-  if (capsule || !lacks_keyword("max_version")) return capsule;
+  if (capsule || !lacks_keyword(method, names().max_version)) return capsule;
   PyErr_Clear();
   return Ref::steal(PyObject_CallNoArgs(method));
 }
@@ -96,16 +96,11 @@ Arrived arrive_dlpack(PyObject* object, PyObject* method, bool never_copy, Arriv
   }
   Ref capsule = call_producer(method, never_copy);
   if (!capsule) {
-    if (!PyErr_ExceptionMatches(PyExc_BufferError) &&
-        !(never_copy && PyErr_ExceptionMatches(PyExc_ValueError))) {
-      return Arrived::kError;
-    }
-    const std::string text = take_error_text();
-    if (never_copy) {
+    if (never_copy && (PyErr_ExceptionMatches(PyExc_BufferError) ||
+                       PyErr_ExceptionMatches(PyExc_ValueError))) {
+      const std::string text = take_error_text();
       raise(PyExc_ValueError,
             "copy=False, but " + class_name(object) + " cannot share its memory: " + text);
-    } else {
-      raise(PyExc_TypeError, class_name(object) + " cannot be exported through DLPack: " + text);
     }
     return Arrived::kError;
   }

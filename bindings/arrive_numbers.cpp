@@ -120,10 +120,18 @@ Arrived arrive_numbers(PyObject* object, const Torch* torch, Arrival& arrival) {
     }
     return Arrived::kError;
   }
-  if (PyArray_DESCR(reinterpret_cast<PyArrayObject*>(array.get()))->type_num == NPY_OBJECT) {
+  const int type_number = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(array.get()))->type_num;
+  if (type_number == NPY_OBJECT) {
     raise(PyExc_TypeError,
           "an int past 64 bits has no NumPy dtype (only dtype object would hold it); pass it as a "
           "float");
+    return Arrived::kError;
+  }
+  // NumPy widens ints that no one integer dtype holds (2**63 beside -1) to float64, which loses them.
+  const bool only_ints = !census.has_float && !census.has_complex && !census.numpy_dtype;
+  if (only_ints && PyTypeNum_ISFLOAT(type_number)) {
+    raise(PyExc_TypeError,
+          "no integer dtype of 64 bits holds all of these ints; pass them as floats");
     return Arrived::kError;
   }
   if (torch != nullptr && !choose_torch_dtype(*torch, census, arrival.default_dtype))

@@ -4,6 +4,8 @@
 // hands over is checked as anything from outside.
 #include "arrival.hpp"
 
+#include "core/checked.hpp"
+
 #include <string>
 
 namespace ashore::python {
@@ -31,7 +33,7 @@ Arrived ask_array(PyObject* object, PyObject* method, bool never_copy, Arrival& 
   Ref given =
       keywords ? Ref::steal(PyObject_Vectorcall(method, arguments, 0, keywords.get())) : Ref();
   if (given) return adopt(object, std::move(given), "__array__", arrival);
-  if (lacks_keyword("copy")) {
+  if (lacks_keyword(method, names().copy)) {
     PyErr_Clear();
     raise(PyExc_ValueError,
           "copy=False, but __array__ of " + class_name(object) +
@@ -58,32 +60,79 @@ bool refuses_typestr(PyObject* interface) {
   return std::string_view(text).find('O') != std::string_view::npos;
 }
 
-Arrived ask_interface(PyObject* object, PyObject* interface, Arrival& arrival) {
-  if (refuses_typestr(interface)) {
-    raise(PyExc_TypeError, "__array_interface__ of " + class_name(object) +
-                               " has dtype object; choose a numeric dtype first");
+// NumPy compares neither offset nor strides with the size of a buffer.
+bool stays_in_buffer(PyArrayObject* array, PyObject* data) {
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE) < 0) return false;
+  const LayoutView layout{PyArray_NDIM(array),
+                          reinterpret_cast<const std::int64_t*>(PyArray_DIMS(array)),
+                          reinterpret_cast<const std::int64_t*>(PyArray_STRIDES(array))};
+  Extent extent;
+  const std::int64_t first = PyArray_BYTES(array) - static_cast<const char*>(buffer.buf);
+  std::int64_t begin = 0, end = 0;
+  const bool inside = measure_extent(layout, PyArray_ITEMSIZE(array), extent) &&
+                      (extent.count == 0 || (checked_add(first, extent.low, begin) && begin >= 0 &&
+                                             checked_add(first, extent.high, end) && end <= buffer.len));
+  PyBuffer_Release(&buffer);
+  return inside;
+}
+
+// NumPy reads the attribute by itself; hand it a stand-in, so that the producer is not asked twice
+// and what was checked is what is used. The stand-in keeps the producer alive.
+Ref stand_in(PyObject* object, PyObject* interface) {
+  Ref types = Ref::steal(PyImport_ImportModule("types"));
+  Ref space = Ref::steal(types ? PyObject_CallMethod(types.get(), "SimpleNamespace", nullptr) : nullptr);
+  if (!space || PyObject_SetAttrString(space.get(), "producer", object) < 0 ||
+      PyObject_SetAttr(space.get(), names().array_interface, interface) < 0) {
+    return {};
+  }
+  return space;
+}
+
+Arrived ask_interface(PyObject* object, PyObject* given_interface, Arrival& arrival) {
+  const std::string whose = "__array_interface__ of " + class_name(object);
+  if (!PyDict_Check(given_interface)) {
+    raise(PyExc_TypeError, whose + " is no dict with shape, typestr and version");
     return Arrived::kError;
   }
-  Ref given = Ref::steal(PyArray_FromInterface(object));
+  Ref interface = Ref::steal(PyDict_Copy(given_interface));
+  if (!interface) return Arrived::kError;
+  if (refuses_typestr(interface.get())) {
+    raise(PyExc_TypeError, whose + " has dtype object; choose a numeric dtype first");
+    return Arrived::kError;
+  }
+  // Without an address the memory is that of a buffer: the one given, else the object's own.
+  Ref data = Ref::borrow(PyDict_GetItemString(interface.get(), "data"));
+  if (!data || data.get() == Py_None) data = Ref::borrow(object);
+  if (PyDict_SetItemString(interface.get(), "data", data.get()) < 0) return Arrived::kError;
+  Ref source = stand_in(object, interface.get());
+  Ref given = Ref::steal(source ? PyArray_FromInterface(source.get()) : nullptr);
   if (!given) return Arrived::kError;
-  if (given.get() == Py_NotImplemented) {
-    raise(PyExc_TypeError, "__array_interface__ of " + class_name(object) +
-                               " is no dict with shape, typestr and version");
+  if (PyArray_Check(given.get()) && !PyTuple_Check(data.get()) &&
+      !stays_in_buffer(reinterpret_cast<PyArrayObject*>(given.get()), data.get())) {
+    if (!PyErr_Occurred()) raise(PyExc_ValueError, whose + " reaches past the end of its buffer");
     return Arrived::kError;
   }
   return adopt(object, std::move(given), "__array_interface__", arrival);
 }
 
+bool is_record(PyObject* memory) {
+  const char* format = PyMemoryView_GET_BUFFER(memory)->format;
+  return format != nullptr && std::string_view(format).find("T{") != std::string_view::npos;
+}
+
 Arrived ask_buffer(PyObject* object, Arrival& arrival) {
   Ref memory = Ref::steal(PyMemoryView_FromObject(object));
-  if (!memory) {
-    if (PyErr_ExceptionMatches(PyExc_BufferError)) {
-      const std::string text = take_error_text();
-      raise(PyExc_TypeError, class_name(object) + " cannot export its buffer: " + text);
-    }
-    return Arrived::kError;
+  if (!memory) return Arrived::kError;
+  Ref given;
+  if (is_record(memory.get())) {
+    Ref module = Ref::steal(PyImport_ImportModule("ashore._buffers"));
+    if (module) given = Ref::steal(PyObject_CallMethod(module.get(), "of_ctypes", "O", memory.get()));
+    if (!given) return Arrived::kError;
   }
-  Ref given = Ref::steal(PyArray_FromAny(memory.get(), nullptr, 0, 0, 0, nullptr));
+  if (!given || given.get() == Py_None) {
+    given = Ref::steal(PyArray_FromAny(memory.get(), nullptr, 0, 0, 0, nullptr));
+  }
   if (!given) return Arrived::kError;
   // NumPy reads a buffer whose format it does not know item by item; such an array owns its data.
   auto* array = reinterpret_cast<PyArrayObject*>(given.get());
@@ -95,9 +144,8 @@ Arrived ask_buffer(PyObject* object, Arrival& arrival) {
   return adopt(object, std::move(given), "the buffer protocol", arrival);
 }
 
-}  // namespace
-
-Arrived arrive_protocol(PyObject* object, bool never_copy, Arrival& arrival) {
+// Ask by the first protocol that the object has.
+Arrived ask(PyObject* object, bool never_copy, Arrival& arrival) {
   if (Ref interface = optional_attribute(object, names().cuda_array_interface)) {
     return arrive_device_object(object, "a CUDA device (__cuda_array_interface__)", never_copy,
                                 arrival);
@@ -117,6 +165,17 @@ Arrived arrive_protocol(PyObject* object, bool never_copy, Arrival& arrival) {
   if (PyErr_Occurred()) return Arrived::kError;
   if (PyObject_CheckBuffer(object)) return ask_buffer(object, arrival);
   return Arrived::kNoArray;
+}
+
+}  // namespace
+
+Arrived arrive_protocol(PyObject* object, bool never_copy, Arrival& arrival) {
+  const Arrived arrived = ask(object, never_copy, arrival);
+  if (arrived == Arrived::kError && PyErr_ExceptionMatches(PyExc_BufferError)) {
+    const std::string text = take_error_text();
+    raise(PyExc_TypeError, class_name(object) + " cannot export its memory: " + text);
+  }
+  return arrived;
 }
 
 Arrived arrive_device_object(PyObject* object, const std::string& where, bool never_copy,

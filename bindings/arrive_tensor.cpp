@@ -23,12 +23,10 @@ bool has_elements(const dlpack::Tensor& tensor) {
 // Try the C exchange API. kNoArray: the tensor needs the long way.
 Arrived read_exchange(const Torch& torch, PyObject* tensor, Arrival& arrival) {
   dlpack::Tensor read;
-  if (torch.exchange->dltensor_from_py_object_no_sync(tensor, &read) != 0) {
-    PyErr_Clear();
-    return Arrived::kNoArray;
-  }
+  if (!torch.facts.read(tensor, read)) return Arrived::kNoArray;
   if (read.data == nullptr && has_elements(read)) return Arrived::kNoArray;
   if (!ingest::read_tensor(read, 0, arrival.layout, arrival.facts).ok()) return Arrived::kNoArray;
+  if (!knows_descr(arrival.facts.view.dtype)) arrival.plain = false;  // it may have to be imported
   // On the PyTorch side a sub-byte dtype shows as another one here only by its bits, which
   // read_tensor refused.
   const int negated = torch.facts.is_neg(tensor);
@@ -96,13 +94,25 @@ Arrived describe(const Torch& torch, PyObject* tensor, Arrival& arrival) {
 
 Arrived arrive_tensor(const Torch& torch, PyObject* tensor, Arrival& arrival) {
   arrival.origin = Origin::kTensor;
+  arrival.plain = is_plain_tensor(torch, tensor) && !torch.modes.any();
   Arrived arrived = Arrived::kNoArray;
-  if (torch.exchange != nullptr && is_plain_tensor(torch, tensor)) {
-    arrived = read_exchange(torch, tensor, arrival);
+  if (arrival.plain) arrived = read_exchange(torch, tensor, arrival);
+  if (arrived == Arrived::kNoArray) {
+    arrival.plain = false;
+    arrived = describe(torch, tensor, arrival);
   }
-  if (arrived == Arrived::kNoArray) arrived = describe(torch, tensor, arrival);
   arrival.object = Ref::borrow(tensor);
   return arrived;
+}
+
+bool is_where_it_was(const Arrival& arrival) {
+  const SourceFacts& facts = arrival.facts;
+  if (arrival.origin != Origin::kTensor || facts.zeros || facts.on_device) return true;
+  if (count_elems(facts.view.layout) == 0) return true;
+  if (address_of(*loaded_torch(), arrival.object.get()) == facts.view.data) return true;
+  raise(PyExc_RuntimeError,
+        "the tensor's memory was freed or replaced while it was being converted; convert it again");
+  return false;
 }
 
 bool fetch(const Arrival& device, Arrival& host) {

@@ -76,6 +76,11 @@ PyObject* fill_out(const Arrival& arrival, const NumpyRequest& request, const Op
   return Py_NewRef(request.out);
 }
 
+std::nullptr_t refuse_to_share_fresh() {
+  return raise(PyExc_ValueError,
+               "copy=False, but a number has no memory to share and needs a copy; pass copy=None");
+}
+
 // An ndarray of text, dates or records: NumPy shares and copies it, nobody casts it.
 PyObject* land_opaque(const Arrival& arrival, const NumpyRequest& request) {
   PyArrayObject* array = as_array(arrival.object.get());
@@ -100,13 +105,15 @@ PyObject* land_opaque(const Arrival& arrival, const NumpyRequest& request) {
     }
     return PyArray_CopyInto(out, array) == 0 ? Py_NewRef(request.out) : nullptr;
   }
+  if (arrival.fresh && request.never_copies()) return refuse_to_share_fresh();
   const bool row_major = request.options.order == Order::kRowMajor;
   const bool reorder = row_major && !PyArray_IS_C_CONTIGUOUS(array);
   if (reorder && request.never_copies()) {
     return raise(PyExc_ValueError,
                  "copy=False, but another order of axes needs a copy; pass copy=None or copy=True");
   }
-  if (!reorder && (request.options.copy != Copy::kAlways || arrival.fresh))
+  const bool is_own = arrival.fresh && PyArray_ISWRITEABLE(array);
+  if (!reorder && (request.options.copy != Copy::kAlways || is_own))
     return Py_NewRef(arrival.object.get());
   return PyArray_NewCopy(array, row_major ? NPY_CORDER : NPY_KEEPORDER);
 }
@@ -142,11 +149,13 @@ bool settle_options(const Arrival& arrival, Options& options) {
   if (!options.dtype) options.dtype = arrival.default_dtype;
   if (!arrival.fresh) return true;
   if (options.copy == Copy::kNever) {
-    raise(PyExc_ValueError,
-          "copy=False, but a number has no memory to share and needs a copy; pass copy=None");
+    refuse_to_share_fresh();
     return false;
   }
-  options.copy = Copy::kIfNeeded;
+  const ArrayView& view = arrival.facts.view;
+  if (!view.read_only && !has_internal_overlap(view.layout, static_cast<std::int64_t>(size_bytes(view.dtype)))) {
+    options.copy = Copy::kIfNeeded;
+  }
   return true;
 }
 
@@ -162,6 +171,7 @@ bool check_numpy_dtype(const Arrival& arrival, const Options& options) {
 
 bool write_values(const Arrival& arrival, const ArrayView& destination) {
   const SourceFacts& facts = arrival.facts;
+  if (!arrival.plain && !is_where_it_was(arrival)) return false;
   const WithoutGil released(static_cast<std::size_t>(count_elems(facts.view.layout)) *
                             size_bytes(destination.dtype));
   const Status status = convert(facts.view, destination, {facts.conjugated, facts.negated});

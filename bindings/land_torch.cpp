@@ -19,10 +19,20 @@ struct Export {
   std::int64_t extents[];
 };
 
+// Say whether this thread may run Python code. PyGILState_Check alone says yes as well where there is
+// no interpreter any more.
+bool holds_gil() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return PyGILState_Check() != 0 && PyThreadState_GetUnchecked() != nullptr;
+#else
+  return PyGILState_Check() != 0 && _PyThreadState_UncheckedGet() != nullptr;
+#endif
+}
+
 // PyTorch calls this when the last tensor dies, on whatever thread.
 void drop_export(dlpack::ManagedTensorVersioned* managed) {
   auto* self = static_cast<Export*>(managed->manager_ctx);
-  if (PyGILState_Check() != 0) {
+  if (holds_gil()) {
     Py_DECREF(self->owner);
   } else if (Py_IsInitialized() != 0) {  // at exit the process's memory goes anyway
     const PyGILState_STATE state = PyGILState_Ensure();
@@ -124,12 +134,6 @@ PyObject* tuple_of(const std::int64_t* values, int count) {
   return tuple;
 }
 
-// Return the address of a host tensor's memory; null with an error set where it has none.
-void* address_of(PyObject* tensor) {
-  Ref address = Ref::steal(PyObject_CallMethod(tensor, "data_ptr", nullptr));
-  return address ? PyLong_AsVoidPtr(address.get()) : nullptr;
-}
-
 // A new host tensor, its memory PyTorch's own, so that it can be resized and sent to other
 // processes.
 Ref new_tensor(const Torch& torch, DType dtype, LayoutView layout, void*& address) {
@@ -141,15 +145,19 @@ Ref new_tensor(const Torch& torch, DType dtype, LayoutView layout, void*& addres
   if (!shape_tuple || !strides_tuple || kKeywords == nullptr) return {};
   PyObject* arguments[] = {shape_tuple.get(), strides_tuple.get(),
                            torch.dtypes[static_cast<std::size_t>(dtype)], torch.host};
-  Ref tensor = Ref::steal(PyObject_Vectorcall(torch.empty_strided, arguments, 2, kKeywords));
-  if (tensor && is_plain_tensor(torch, tensor.get())) address = address_of(tensor.get());
-  if (!tensor || PyErr_Occurred() || address != nullptr || count_elems(layout) == 0) return tensor;
-  // A mode of PyTorch made something without memory; ask once more without modes.
-  tensor = Ref::steal(PyObject_Vectorcall(torch.empty_guarded, arguments, 3, nullptr));
-  if (tensor) address = address_of(tensor.get());
-  if (tensor && address == nullptr && !PyErr_Occurred()) {
+  if (!torch.modes.any() && count_elems(layout) > 0) {
+    Ref tensor = Ref::steal(PyObject_Vectorcall(torch.empty_strided, arguments, 2, kKeywords));
+    if (!tensor) return {};
+    if (is_plain_tensor(torch, tensor.get())) address = address_of(torch, tensor.get());
+    if (address != nullptr) return tensor;
+  }
+  // A mode or a function transform would make, or has made, something without memory.
+  Ref tensor = Ref::steal(PyObject_Vectorcall(torch.empty_guarded, arguments, 3, nullptr));
+  if (tensor) address = address_of(torch, tensor.get());
+  if (tensor && address == nullptr && count_elems(layout) > 0) {
     raise(PyExc_RuntimeError,
           "PyTorch made a tensor without memory; convert outside fake and meta modes");
+    return {};
   }
   return tensor;
 }
@@ -161,7 +169,7 @@ PyObject* copy(const Torch& torch, const Arrival& arrival, const Plan& plan) {
                  static_cast<std::int64_t>(size_bytes(plan.to)), layout);
   void* address = nullptr;
   Ref tensor = new_tensor(torch, plan.to, layout.view(), address);
-  if (!tensor || PyErr_Occurred()) return nullptr;
+  if (!tensor || !is_where_it_was(arrival)) return nullptr;
   const ArrayView destination{address, plan.to, false, false, layout.view()};
   return write_values(arrival, destination) ? tensor.release() : nullptr;
 }
@@ -191,25 +199,10 @@ PyObject* finish(const TorchRequest& request, Ref tensor) {
 // Move a new host tensor on to the device that was asked for.
 PyObject* send(const TorchRequest& request, Ref tensor, PyObject* device) {
   if (tensor && device != nullptr) {
-    tensor = Ref::steal(PyObject_CallFunctionObjArgs(request.torch->to_device, tensor.get(), device,
-                                                     Py_False, nullptr));
+    tensor = Ref::steal(
+        PyObject_CallFunctionObjArgs(request.torch->move, tensor.get(), device, Py_False, nullptr));
   }
   return finish(request, std::move(tensor));
-}
-
-int truth_of(PyObject* owner, const char* attribute) {
-  Ref value = Ref::steal(PyObject_GetAttrString(owner, attribute));
-  return value ? PyObject_IsTrue(value.get()) : -1;
-}
-
-// The tensor itself, or a leaf on its memory, where neither dtype nor device have to change.
-PyObject* keep_tensor(const TorchRequest& request, PyObject* tensor) {
-  if (!request.requires_grad) return Py_NewRef(tensor);
-  const int requires_grad = truth_of(tensor, "requires_grad");
-  const int is_leaf = requires_grad == 1 ? truth_of(tensor, "is_leaf") : 0;
-  if (requires_grad < 0 || is_leaf < 0) return nullptr;
-  if (is_leaf == 1) return Py_NewRef(tensor);
-  return finish(request, Ref::steal(PyObject_CallOneArg(request.torch->detach_leaf, tensor)));
 }
 
 }  // namespace
@@ -233,8 +226,9 @@ PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request) {
   const bool same_dtype = !request.options.dtype || request.options.dtype == dtype;
   const DType to = request.options.dtype.value_or(dtype.value_or(DType::kBits8));
   if (request.requires_grad && !can_require_grad(to, dtype_text)) return nullptr;
-  if (same_device && same_dtype && request.options.copy != Copy::kAlways)
-    return keep_tensor(request, tensor);
+  if (same_device && same_dtype && request.options.copy != Copy::kAlways) {
+    return request.requires_grad ? PyObject_CallOneArg(torch.leaf, tensor) : Py_NewRef(tensor);
+  }
   if (request.never_copies()) {
     const std::string why = same_device ? "another dtype (" + std::string(dtype_text) + " to " +
                                               std::string(name(to)) + ")"
@@ -242,18 +236,18 @@ PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request) {
     return raise(PyExc_ValueError,
                  "copy=False, but " + why + " needs a copy; pass copy=None or copy=True");
   }
-  Ref home = request.device ? Ref::borrow(request.device.get())
-                            : Ref::steal(PyObject_GetAttr(tensor, names().device));
-  if (!home) return nullptr;
   if (same_dtype) {  // a move alone: PyTorch's own
-    Ref bare = Ref::steal(torch.detach(tensor));
-    if (!bare) return nullptr;
-    return finish(request, Ref::steal(PyObject_CallFunctionObjArgs(torch.to_device, bare.get(),
-                                                                   home.get(), Py_True, nullptr)));
+    PyObject* device = request.device ? request.device.get() : Py_None;
+    return finish(request, Ref::steal(PyObject_CallFunctionObjArgs(torch.move, tensor, device,
+                                                                   Py_True, nullptr)));
   }
+  Ref home = request.is_host && request.device ? Ref::borrow(Py_None)
+             : request.device                  ? Ref::borrow(request.device.get())
+                              : Ref::steal(PyObject_CallOneArg(torch.device_of, tensor));
+  if (!home) return nullptr;
   Arrival arrival;  // casts happen on the host (contract C4)
   if (arrive_tensor(torch, tensor, arrival) != Arrived::kYes) return nullptr;
-  return land_torch(arrival, request, home.get());
+  return land_torch(arrival, request, home.get() == Py_None ? nullptr : home.get());
 }
 
 PyObject* land_torch(Arrival& arrival, const TorchRequest& request, PyObject* home) {

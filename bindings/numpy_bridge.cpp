@@ -90,6 +90,17 @@ void notice_ml_dtypes() {
   if (module != nullptr && !learn_ml_dtypes(module)) PyErr_Clear();
 }
 
+// Say whether a dtype's text has "a", the old name of bytes, as in "a5": NumPy warns about it.
+bool names_old_bytes(std::string_view text) {
+  const auto is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
+  for (std::size_t i = text.find('a'); i != text.npos; i = text.find('a', i + 1)) {
+    const bool starts = i == 0 || !is_letter(text[i - 1]);
+    const bool ends = i + 1 == text.size() || !is_letter(text[i + 1]);
+    if (starts && ends) return true;
+  }
+  return false;
+}
+
 template <typename T>
 constexpr DType integer_of() {
   constexpr bool is_signed = std::is_signed_v<T>;
@@ -163,7 +174,9 @@ std::optional<NumpyType> numpy_type(PyArray_Descr* descr) {
   notice_ml_dtypes();
   for (DType dtype : kMlDtypes) {
     PyArray_Descr* known = g_descrs[static_cast<std::size_t>(dtype)];
-    if (known != nullptr && known->type_num == descr->type_num) return NumpyType{dtype, false};
+    if (known != nullptr && known->type_num == descr->type_num) {
+      return NumpyType{dtype, PyArray_ISNBO(descr->byteorder) == 0};
+    }
   }
   return std::nullopt;
 }
@@ -196,6 +209,10 @@ PyArray_Descr* descr_for(DType dtype, bool byte_swapped) {
   return known;
 }
 
+bool knows_descr(DType dtype) {
+  return g_descrs[static_cast<std::size_t>(dtype)] != nullptr || builtin_type_number(dtype) >= 0;
+}
+
 PyArray_Descr* parse_numpy_dtype(PyObject* given) {
   if (PyArray_DescrCheck(given)) {
     Py_INCREF(given);
@@ -203,9 +220,14 @@ PyArray_Descr* parse_numpy_dtype(PyObject* given) {
   }
   if (PyUnicode_Check(given)) {
     const char* text = PyUnicode_AsUTF8(given);
-    if (text == nullptr) return nullptr;
-    const auto dtype = dtype_from_name(text);
+    if (text == nullptr) PyErr_Clear();  // no name of anything; NumPy says so
+    const auto dtype = text != nullptr ? dtype_from_name(text) : std::nullopt;
     if (dtype && is_ml_dtype(*dtype)) return descr_for(*dtype, false);
+    if (text != nullptr && names_old_bytes(text)) {
+      raise(PyExc_TypeError, std::string("dtype='") + text +
+                                 "' is an old name of bytes, to which no number converts");
+      return nullptr;
+    }
   }
   PyArray_Descr* descr = nullptr;
   if (PyArray_DescrConverter(given, &descr) == NPY_FAIL) {

@@ -35,6 +35,9 @@ std::optional<NumpyType> numpy_type(PyArray_Descr* descr);
 /// types. Null with TypeError set where NumPy has no such type.
 PyArray_Descr* descr_for(DType dtype, bool byte_swapped);
 
+/// Say whether descr_for() needs no import for that dtype.
+bool knows_descr(DType dtype);
+
 /// Read what `dtype=` was given. Null with TypeError set where it is no dtype.
 PyArray_Descr* parse_numpy_dtype(PyObject* given);
 

@@ -20,6 +20,22 @@ PyObject* exception_for(Code code) {
   return PyExc_RuntimeError;
 }
 
+// Say whether a signature that Python can read takes the keyword; no where it cannot be read.
+bool signature_takes(PyObject* callable, PyObject* keyword) {
+  Ref inspect = Ref::steal(PyImport_ImportModule("inspect"));
+  Ref signature = Ref::steal(
+      inspect ? PyObject_CallMethod(inspect.get(), "signature", "O", callable) : nullptr);
+  Ref none = Ref::steal(PyTuple_New(0));
+  Ref keywords = Ref::steal(PyDict_New());
+  Ref bind = Ref::steal(signature ? PyObject_GetAttrString(signature.get(), "bind_partial") : nullptr);
+  Ref bound;
+  if (bind && none && keywords && PyDict_SetItem(keywords.get(), keyword, Py_None) == 0) {
+    bound = Ref::steal(PyObject_Call(bind.get(), none.get(), keywords.get()));
+  }
+  PyErr_Clear();
+  return static_cast<bool>(bound);
+}
+
 }  // namespace
 
 std::nullptr_t raise(const Status& status) {
@@ -27,12 +43,22 @@ std::nullptr_t raise(const Status& status) {
 }
 
 std::nullptr_t raise(PyObject* type, std::string_view message) {
-  std::string line(message);
-  for (char& c : line) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  PyErr_SetString(type, line.c_str());
+  PyErr_SetString(type, one_line(message).c_str());
   return nullptr;
+}
+
+std::string one_line(std::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  // What Python's splitlines() splits at besides: next line, line and paragraph separator.
+  for (const std::string_view separator : {"\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"}) {
+    for (std::size_t at = line.find(separator); at != line.npos; at = line.find(separator, at)) {
+      line.replace(at, separator.size(), " ");
+    }
+  }
+  return line;
 }
 
 std::string class_name(PyObject* object) {
@@ -68,22 +94,25 @@ std::string take_error_text() {
   return result;
 }
 
-bool lacks_keyword(std::string_view keyword) {
+bool lacks_keyword(PyObject* callable, PyObject* keyword) {
   if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   Ref text = Ref::steal(value != nullptr ? PyObject_Str(value) : nullptr);
   const char* shown = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  const std::string_view line = shown != nullptr ? shown : "";
-  // A binding error of Python code has no frame yet; one that a wrapper passes on still names the
-  // keyword.
-  const bool names_it =
-      line.find("keyword argument") != line.npos && line.find(keyword) != line.npos;
-  const bool is_binding = trace == nullptr && line.find("argument") != line.npos;
+  const char* wanted = PyUnicode_AsUTF8(keyword);
+  const std::string_view line = shown != nullptr && wanted != nullptr ? shown : "";
   PyErr_Clear();
+  bool lacks = line.find("argument") != line.npos;
+  // A binding error of Python code has no frame yet. One that has may come from a wrapper around the
+  // signature, or from Cython; then the signature tells, where there is one to be read.
+  if (lacks && trace != nullptr) {
+    lacks = line.find("keyword argument") != line.npos && line.find(wanted) != line.npos &&
+            !signature_takes(callable, keyword);
+  }
   PyErr_Restore(type, value, trace);
-  return names_it || is_binding;
+  return lacks;
 }
 
 Ref optional_attribute(PyObject* object, PyObject* name) {
@@ -93,7 +122,8 @@ Ref optional_attribute(PyObject* object, PyObject* name) {
 #else
   _PyObject_LookupAttr(object, name, &found);
 #endif
-  return Ref::steal(found);
+  Ref attribute = Ref::steal(found);
+  return attribute.get() == Py_None ? Ref() : std::move(attribute);
 }
 
 PyObject* loaded_module(PyObject* name) {

@@ -42,8 +42,10 @@ class Ref {
 
 /// Set the Python exception that belongs to a failed Status; returns null for `return raise(...)`.
 std::nullptr_t raise(const Status& status);
-/// Set `type` with a one-line message; line breaks in the text become spaces.
+/// Set `type` with a one-line message.
 std::nullptr_t raise(PyObject* type, std::string_view message);
+/// Return the text with control characters and line breaks made spaces (contract E1).
+std::string one_line(std::string_view text);
 
 /// Return "numpy.ndarray"-like text for messages: the module-qualified name of the object's class.
 std::string class_name(PyObject* object);
@@ -51,12 +53,12 @@ std::string class_name(PyObject* object);
 /// Clear the error that is set and return its text.
 std::string take_error_text();
 
-/// Say whether the error that is set says that the called function's signature lacks a keyword. An
-/// error raised by the function's own code is never taken for one, for then it would be called
-/// twice (contract E3).
-bool lacks_keyword(std::string_view keyword);
+/// Say whether the error that is set says that the signature of `callable`, just called, lacks a
+/// keyword. An error raised by the function's own code is never taken for one, for then it would be
+/// called twice (contract E3).
+bool lacks_keyword(PyObject* callable, PyObject* keyword);
 
-/// Return attribute `name` of `object`; nothing with no error set where there is none.
+/// Return attribute `name` of `object`; nothing with no error set where there is none, or None.
 Ref optional_attribute(PyObject* object, PyObject* name);
 
 /// Return the loaded module of that name from sys.modules (borrowed), or null. Never imports, sets
@@ -72,6 +74,20 @@ struct Names {
 const Names& names();
 /// Fill `names()`. Returns false with an error set on failure.
 bool make_names();
+
+/// Keep the garbage collector, and with it finalizers of others, from running inside a scope.
+class WithoutCollector {
+ public:
+  WithoutCollector() noexcept : was_enabled_(PyGC_Disable()) {}
+  ~WithoutCollector() {
+    if (was_enabled_ != 0) PyGC_Enable();
+  }
+  WithoutCollector(const WithoutCollector&) = delete;
+  WithoutCollector& operator=(const WithoutCollector&) = delete;
+
+ private:
+  int was_enabled_;
+};
 
 /// Let other threads run while a scope moves many bytes.
 class WithoutGil {

@@ -73,10 +73,10 @@ Ref lockable(const Torch& torch, PyObject* tensor, bool takes_dtype, std::size_t
 }
 
 // Say whether .numpy() gave what it should: an ndarray on the tensor's memory. NumPy allocates
-// where PyTorch has none.
+// where PyTorch has none, as in a freed storage.
 bool is_on_tensor_memory(PyObject* array) {
   return array != nullptr && PyArray_CheckExact(array) &&
-         PyArray_BASE(reinterpret_cast<PyArrayObject*>(array)) != nullptr;
+         !PyArray_CHKFLAGS(reinterpret_cast<PyArrayObject*>(array), NPY_ARRAY_OWNDATA);
 }
 
 // Lock the storage by .numpy() of a tensor on it. Returns false, without an error, where that did
@@ -95,7 +95,7 @@ bool lock_directly(const Torch& torch, const Arrival& arrival) {
 }  // namespace
 
 Ref share_fresh(const Torch& torch, PyObject* tensor) {
-  if (g_guess.is_likely(tensor)) return {};
+  if (g_guess.is_likely(tensor) || torch.modes.any()) return {};
   if (g_ask_dtype > 0) {
     --g_ask_dtype;
     if (numpy_takes(torch, tensor) != 1) {
@@ -103,6 +103,7 @@ Ref share_fresh(const Torch& torch, PyObject* tensor) {
       return {};
     }
   }
+  const WithoutCollector guard;  // a finalizer may free the memory before it is locked
   Ref plain = lockable(torch, tensor, true, 0);
   Ref array = Ref::steal(plain ? torch.numpy(plain.get()) : nullptr);
   if (!array) {
@@ -123,10 +124,12 @@ Ref share_fresh(const Torch& torch, PyObject* tensor) {
 
 PyObject* share_tensor(const Torch& torch, const Arrival& arrival, bool read_only) {
   PyObject* tensor = arrival.object.get();
-  if (!is_plain_tensor(torch, tensor)) {
+  if (!arrival.plain) {
     Ref storage = Ref::steal(PyObject_CallOneArg(torch.lock, tensor));
-    return storage ? wrap_memory(arrival.facts.view, read_only, std::move(storage)) : nullptr;
+    if (!storage || !is_where_it_was(arrival)) return nullptr;
+    return wrap_memory(arrival.facts.view, read_only, std::move(storage));
   }
+  const WithoutCollector guard;  // from the lock on the memory stays where it arrived
   Ref storage = Ref::steal(torch.untyped_storage(tensor));
   const int resizable = storage ? torch.resizable.truth(storage.get()) : -1;
   if (resizable < 0) return nullptr;

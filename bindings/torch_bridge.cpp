@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace ashore::python {
@@ -32,13 +33,25 @@ const dlpack::ExchangeAPI* find_exchange_api(PyObject* tensor_type) {
 }
 
 // Find a function of PyTorch's C++ libraries, which are loaded, but maybe not for everybody to see.
-void* find_symbol(const char* library_name, const char* symbol_name) {
-  if (void* symbol = dlsym(RTLD_DEFAULT, symbol_name)) return symbol;
-  void* library = dlopen(library_name, RTLD_NOW | RTLD_NOLOAD);
-  if (library == nullptr) return nullptr;
-  void* symbol = dlsym(library, symbol_name);
-  dlclose(library);
-  return symbol;
+template <typename Function>
+void find_symbol(const char* library_name, const char* symbol_name, Function*& function) {
+  void* symbol = dlsym(RTLD_DEFAULT, symbol_name);
+  if (symbol == nullptr) {
+    void* library = dlopen(library_name, RTLD_NOW | RTLD_NOLOAD);
+    if (library == nullptr) return;
+    symbol = dlsym(library, symbol_name);
+    dlclose(library);
+  }
+  function = reinterpret_cast<Function*>(symbol);
+}
+
+// Say whether two readings of a tensor say the same.
+bool same(const dlpack::Tensor& a, const dlpack::Tensor& b) {
+  return a.data == b.data && a.byte_offset == b.byte_offset && a.device.type == b.device.type &&
+         a.device.id == b.device.id && a.dtype.code == b.dtype.code &&
+         a.dtype.bits == b.dtype.bits && a.dtype.lanes == b.dtype.lanes && a.ndim == b.ndim &&
+         std::equal(a.shape, a.shape + a.ndim, b.shape) &&
+         std::equal(a.strides, a.strides + a.ndim, b.strides);
 }
 
 bool find_dtypes(PyObject* ours, Torch& torch) {
@@ -64,7 +77,8 @@ bool load(PyObject* module) {
   Ref parameter = Ref::steal(PyObject_GetAttrString(nn.get(), "Parameter"));
   Ref storage = Ref::steal(PyObject_GetAttrString(module, "UntypedStorage"));
   Ref ours = Ref::steal(PyImport_ImportModule("ashore._torch"));
-  if (!parameter || !storage || !ours) return false;
+  Ref c_module = Ref::steal(PyObject_GetAttrString(module, "_C"));
+  if (!parameter || !storage || !c_module || !ours) return false;
 
   Ref samples = Ref::steal(PyObject_CallMethod(ours.get(), "samples", nullptr));
   if (!samples) return false;
@@ -73,7 +87,8 @@ bool load(PyObject* module) {
   torch.tensor = reinterpret_cast<PyTypeObject*>(tensor.get());
   torch.parameter = reinterpret_cast<PyTypeObject*>(parameter.get());
   torch.exchange = find_exchange_api(tensor.get());
-  if (!torch.facts.find(tensor.get(), samples.get()) ||
+  if (!torch.facts.find(tensor.get(), samples.get(), torch.exchange) || !torch.modes.find(c_module.get()) ||
+      !torch.data_ptr.find(tensor.get(), "data_ptr") ||
       !torch.is_conj.find(tensor.get(), "is_conj") || !torch.dtype.find(tensor.get(), "dtype") ||
       !torch.untyped_storage.find(tensor.get(), "untyped_storage") ||
       !torch.numpy.find(tensor.get(), "numpy") || !torch.detach.find(tensor.get(), "detach") ||
@@ -96,12 +111,13 @@ bool load(PyObject* module) {
       {&torch.empty_guarded, ours.get(), "empty_guarded"},
       {&torch.wrap, ours.get(), "wrap"},
       {&torch.is_on, ours.get(), "is_on"},
-      {&torch.to_device, ours.get(), "to_device"},
+      {&torch.device_of, ours.get(), "device_of"},
+      {&torch.move, ours.get(), "move"},
       {&torch.parse_device, ours.get(), "parse_device"},
       {&torch.parse_dtype, ours.get(), "parse_dtype"},
       {&torch.dtype_name, ours.get(), "dtype_name"},
       {&torch.default_dtypes, ours.get(), "default_dtypes"},
-      {&torch.detach_leaf, ours.get(), "detach_leaf"},
+      {&torch.leaf, ours.get(), "leaf"},
       {&torch.require_grad, ours.get(), "require_grad"},
   };
   for (const auto& row : rows) {
@@ -192,17 +208,79 @@ bool NativeFacts::agrees(PyObject* samples, std::size_t offset_bytes) {
   return true;
 }
 
-bool NativeFacts::find(PyObject* tensor_type, PyObject* samples) {
+bool NativeFacts::reads_alike(PyObject* samples) const {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(samples); ++i) {
+    PyObject* tensor = PyTuple_GET_ITEM(samples, i);
+    dlpack::Tensor official{}, native{};
+    if (exchange_->dltensor_from_py_object_no_sync(tensor, &official) != 0) return false;
+    if (!read(tensor, native) || !same(official, native)) return false;
+  }
+  return true;
+}
+
+bool NativeFacts::read(PyObject* tensor, dlpack::Tensor& read) const {
+  if (read_ != nullptr) {
+    try {
+      read_(place(tensor), &read);
+      return true;
+    } catch (...) {  // a layout or dtype that DLPack has not, a wrapper without memory
+      return false;
+    }
+  }
+  if (exchange_ == nullptr) return false;
+  if (exchange_->dltensor_from_py_object_no_sync(tensor, &read) == 0) return true;
+  PyErr_Clear();
+  return false;
+}
+
+bool NativeFacts::find(PyObject* tensor_type, PyObject* samples,
+                       const dlpack::ExchangeAPI* exchange) {
   if (!neg_.find(tensor_type, "is_neg") || !grad_.find(tensor_type, "requires_grad")) return false;
-  is_neg_ = reinterpret_cast<bool (*)(const void*)>(
-      find_symbol("libtorch_cpu.so", "_ZN2at4_ops6is_neg4callERKNS_6TensorE"));
-  requires_grad_ = reinterpret_cast<bool (*)(const void*)>(
-      find_symbol("libc10.so", "_ZNK3c1010TensorImpl13requires_gradEv"));
+  exchange_ = exchange;
+  find_symbol("libtorch_cpu.so", "_ZN2at6native6is_negERKNS_6TensorE", is_neg_);
+  find_symbol("libc10.so", "_ZNK3c1010TensorImpl13requires_gradEv", requires_grad_);
   if (is_neg_ == nullptr || requires_grad_ == nullptr) return true;
   // The Python object starts with the tensor, or with a flag and then the tensor.
   native_ = agrees(samples, sizeof(PyObject)) || agrees(samples, sizeof(PyObject) + sizeof(void*));
+  if (native_ && exchange != nullptr) {
+    find_symbol("libtorch_cpu.so", "_ZN2at17toDLPackNonOwningERKNS_6TensorEP8DLTensor", read_);
+    if (read_ != nullptr && !reads_alike(samples)) read_ = nullptr;
+  }
   PyErr_Clear();
   return true;
+}
+
+bool Modes::find(PyObject* c_module) {
+  function_modes_.function = PyObject_GetAttrString(c_module, "_is_torch_function_mode_enabled");
+  dispatch_modes_.function = PyObject_GetAttrString(c_module, "_len_torch_dispatch_stack");
+  if (function_modes_.function == nullptr || dispatch_modes_.function == nullptr) return false;
+  find_symbol("libc10.so", "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv",
+              native_count_dispatch_);
+  if (native_count_dispatch_ != nullptr) {
+    find_symbol("libtorch_cpu.so", "_ZN2at4impl27torch_function_mode_enabledEv",
+                native_any_function_);
+  }
+  return true;
+}
+
+bool Modes::Question::truth() const {
+  const bool is_bare = PyCFunction_CheckExact(function) && PyCFunction_GET_FLAGS(function) == METH_NOARGS;
+  Ref answer = Ref::steal(is_bare ? PyCFunction_GET_FUNCTION(function)(PyCFunction_GET_SELF(function), nullptr)
+                                  : PyObject_CallNoArgs(function));
+  const int truth = answer ? PyObject_IsTrue(answer.get()) : -1;
+  if (truth < 0) PyErr_Clear();
+  return truth != 0;
+}
+
+void* address_of(const Torch& torch, PyObject* tensor) {
+  dlpack::Tensor read;
+  if (torch.facts.read(tensor, read)) {
+    return read.data == nullptr ? nullptr : static_cast<char*>(read.data) + read.byte_offset;
+  }
+  Ref address = Ref::steal(torch.data_ptr(tensor));
+  void* known = address ? PyLong_AsVoidPtr(address.get()) : nullptr;
+  PyErr_Clear();
+  return known;
 }
 
 const Torch* loaded_torch() {

@@ -42,17 +42,44 @@ class Property {
   void* closure_ = nullptr;
 };
 
-/// Two facts of a plain tensor asked of PyTorch's C++ library itself, at a tenth of what the Python
-/// slots cost (docs/decisions/0003-native-facts.md).
+/// Whether a mode of PyTorch is active on this thread. PyTorch's methods and functions ask modes
+/// first, and a mode may answer anything: then the long way is taken, which switches them off.
+class Modes {
+ public:
+  /// Look the questions up in torch._C and, at a tenth of the cost, what answers them in PyTorch's
+  /// C++ library. Returns false with an error set.
+  bool find(PyObject* c_module);
+  bool any() const {
+    if (native_any_function_ == nullptr) return function_modes_.truth() || dispatch_modes_.truth();
+    return native_any_function_() || native_count_dispatch_() > 0;
+  }
+
+ private:
+  struct Question {
+    bool truth() const;
+    PyObject* function = nullptr;
+  };
+  Question function_modes_, dispatch_modes_;
+  bool (*native_any_function_)() = nullptr;  // at::impl::torch_function_mode_enabled()
+  std::int64_t (*native_count_dispatch_)() =
+      nullptr;  // c10::impl::TorchDispatchModeTLS::stack_len()
+};
+
+/// Facts of a tensor asked of PyTorch's C++ library itself, at a tenth of what the Python slots cost,
+/// and a quarter of the C exchange API (docs/decisions/0003-native-facts.md).
 ///
-/// Both are exported functions. They take the tensor's implementation, whose place in PyTorch's
+/// All are exported functions. They take the tensor's implementation, whose place in PyTorch's
 /// Python object is found out at load by comparing with the public `_cdata`; then the answers are
-/// compared with Python's on tensors with and without either property. Where anything differs, the
-/// Python slots are called.
+/// compared with the official ones on tensors with and without each property. Where anything
+/// differs, the Python slots and the exchange API are called.
 class NativeFacts {
  public:
-  /// Prepare, with sample tensors. Returns false with an error set.
-  bool find(PyObject* tensor_type, PyObject* samples);
+  /// Prepare, with sample tensors and the exchange API (null before 2.10). Returns false with an
+  /// error set.
+  bool find(PyObject* tensor_type, PyObject* samples, const dlpack::ExchangeAPI* exchange);
+  /// Read where the memory is and how it is laid out, borrowed from the tensor. Returns false,
+  /// without an error, where PyTorch does not say.
+  bool read(PyObject* tensor, dlpack::Tensor& read) const;
   /// Say whether the neg bit is set; -1 with an error set.
   int is_neg(PyObject* tensor) const {
     return native_ ? native_is_neg(tensor) : neg_.truth(tensor);
@@ -74,12 +101,16 @@ class NativeFacts {
   }
   int slow_requires_grad(PyObject* tensor) const;
   bool agrees(PyObject* samples, std::size_t offset_bytes);
+  bool reads_alike(PyObject* samples) const;
 
   Method neg_;
   Property grad_;
   bool native_ = false;
-  bool (*is_neg_)(const void*) = nullptr;         // at::_ops::is_neg::call(const at::Tensor&)
+  bool (*is_neg_)(const void*) = nullptr;         // at::native::is_neg(const at::Tensor&)
   bool (*requires_grad_)(const void*) = nullptr;  // c10::TensorImpl::requires_grad() const
+  const dlpack::ExchangeAPI* exchange_ = nullptr;
+  // at::toDLPackNonOwning(const at::Tensor&, DLTensor*), what the exchange API itself calls
+  void (*read_)(const void*, dlpack::Tensor*) = nullptr;
   std::size_t offset_bytes_ = 0;
 };
 
@@ -89,8 +120,9 @@ struct Torch {
   PyTypeObject* parameter = nullptr;
   const dlpack::ExchangeAPI* exchange = nullptr;  ///< null before 2.10
   NativeFacts facts;
+  Modes modes;
   Property dtype;
-  Method is_conj, untyped_storage, resizable, numpy, detach;
+  Method is_conj, untyped_storage, resizable, numpy, detach, data_ptr;
   PyObject* dtypes[kDTypeCount] =
       {};                    ///< the torch.dtype of each of the core's; null where it has none
   PyObject* view = nullptr;  ///< Tensor.view
@@ -101,10 +133,15 @@ struct Torch {
   // Functions of ashore/_torch.py, documented there.
   PyObject *describe = nullptr, *fetch = nullptr, *lock = nullptr, *empty_guarded = nullptr,
            *wrap = nullptr;
-  PyObject *is_on = nullptr, *to_device = nullptr, *parse_device = nullptr, *parse_dtype = nullptr;
+  PyObject *is_on = nullptr, *device_of = nullptr, *move = nullptr, *parse_device = nullptr,
+           *parse_dtype = nullptr;
   PyObject *dtype_name = nullptr, *default_dtypes = nullptr;
-  PyObject *detach_leaf = nullptr, *require_grad = nullptr;
+  PyObject *leaf = nullptr, *require_grad = nullptr;
 };
+
+/// Return the address of a host tensor's first element; null where there is none. Runs no code of
+/// others for a plain tensor, and allocates nothing that the garbage collector would count.
+void* address_of(const Torch& torch, PyObject* tensor);
 
 /// Return PyTorch if it is loaded, else null. Null with an error set only where it is broken.
 const Torch* loaded_torch();

@@ -17,7 +17,8 @@ bool is_leaf_at_sight(PyObject* object) {
   return torch != nullptr && is_tensor(*torch, object);
 }
 
-// Numbers are left alone inside containers; everything else may be an array.
+// Numbers are left alone inside containers; everything else may be an array. Asked first, for some
+// of NumPy's scalars are Python's as well (np.float64, np.str_).
 bool is_left_alone(PyObject* object) { return PyArray_IsScalar(object, Generic); }
 
 PyObject* take_apart_function() {
@@ -68,8 +69,8 @@ std::string Walk::path() const {
 
 Arrived Walk::visit(PyObject* object, Ref& result) {
   if (is_builtin_container(object)) return visit_container(object, result);
+  if (is_left_alone(object)) return Arrived::kNoArray;
   if (!is_leaf_at_sight(object)) {
-    if (is_left_alone(object)) return Arrived::kNoArray;
     const Arrived arrived = visit_container(object, result);
     if (arrived != Arrived::kNoArray) return arrived;
   }

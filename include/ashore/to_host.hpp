@@ -14,10 +14,10 @@ namespace ashore {
 /// Always copies: a view keeps nothing alive. `Options::copy == kNever` fails with kInvalid.
 Result<HostArray> to_host(ArrayView source, const Options& options = {});
 
-/// Bring an array ashore of which everything is known: conj and neg bits are resolved in the same
-/// pass. `owner` keeps the memory alive; a result that shares holds it, a copy lets it go. Without
-/// an owner elements are never shared, as for a view. Where `source.zeros` is set its memory is not looked
-/// at. Fails as `make_plan` does for NumPy's target, and with kUnreachable for device memory.
+/// Bring an array ashore of which more is known than a view says, such as conj and neg bits, which
+/// are resolved in the same pass. `owner` keeps the memory alive: a result that shares holds it, a
+/// copy lets it go; without one elements are never shared. The memory of a source of zeros is not
+/// looked at. Fails as make_plan does, and with kUnreachable for device memory.
 Result<HostArray> to_host(const SourceFacts& source, std::shared_ptr<void> owner,
                           const Options& options = {});
 

@@ -37,31 +37,6 @@ struct TorchOptions {
   bool requires_grad = false;  ///< the result is a leaf that requires grad
 };
 
-/// Return the core's dtype for PyTorch's, or nothing where it has no NumPy twin.
-std::optional<DType> dtype_from_torch(at::ScalarType type) noexcept;
-/// Return PyTorch's dtype for the core's, or nothing where PyTorch has none.
-std::optional<at::ScalarType> dtype_to_torch(DType dtype) noexcept;
-
-/// Bring a tensor ashore, detached, with conj and neg bits resolved.
-///
-/// Memory is shared whenever nothing has to change. A shared array holds the tensor's storage,
-/// which is marked as not resizable, as Tensor.numpy() does: neither the tensor's death nor
-/// resize_(), set_() or set_data() pulls the memory away. Device tensors are copied by PyTorch,
-/// complete on return; expanded ones are shared read-only. Fails with kUnsupported (no array form:
-/// sparse, quantized, nested, meta, function transforms, no memory; complex32 without a wider
-/// dtype), kInvalid (copy == kNever where a copy is unavoidable), kUnreachable or kNoMemory.
-Result<HostArray> to_host(const at::Tensor& tensor, const Options& options = {});
-
-/// Say what to_host would do with a tensor. Moves nothing.
-Result<Plan> plan_of(const at::Tensor& tensor, const Options& options = {});
-
-/// Make a tensor of an array. Memory is shared whenever nothing has to change, and then kept alive
-/// by the tensor's storage; read-only arrays, negative strides, foreign byte order and another
-/// dtype or device are copied. Fails with kInvalid (copy == kNever where a copy is unavoidable; a
-/// gradient on integers), kUnsupported (no such dtype in PyTorch, complex to real), kUnreachable
-/// (device) or kNoMemory.
-Result<at::Tensor> to_torch(const HostArray& array, const TorchOptions& options = {});
-
 namespace torch_detail {
 
 struct TypePair {
@@ -93,6 +68,46 @@ inline constexpr TypePair kTypes[] = {
     {at::ScalarType::Float8_e8m0fnu, DType::kFloat8E8M0FNU},
 };
 
+}  // namespace torch_detail
+
+/// Return the core's dtype for PyTorch's, or nothing where it has no NumPy twin.
+inline std::optional<DType> dtype_from_torch(at::ScalarType type) noexcept {
+  for (const torch_detail::TypePair& pair : torch_detail::kTypes) {
+    if (pair.torch == type) return pair.ashore;
+  }
+  return std::nullopt;
+}
+
+/// Return PyTorch's dtype for the core's, or nothing where PyTorch has none.
+inline std::optional<at::ScalarType> dtype_to_torch(DType dtype) noexcept {
+  for (const torch_detail::TypePair& pair : torch_detail::kTypes) {
+    if (pair.ashore == dtype) return pair.torch;
+  }
+  return std::nullopt;
+}
+
+/// Bring a tensor ashore, detached, with conj and neg bits resolved.
+///
+/// Memory is shared whenever nothing has to change. A shared array holds the tensor's storage,
+/// which is marked as not resizable, as Tensor.numpy() does: neither the tensor's death nor
+/// resize_(), set_() or set_data() pulls the memory away. Device tensors are copied by PyTorch,
+/// complete on return; expanded ones are shared read-only. Fails with kUnsupported (no array form:
+/// sparse, quantized, nested, meta, function transforms, no memory; complex32 without a wider
+/// dtype), kInvalid (copy == kNever where a copy is unavoidable), kUnreachable or kNoMemory.
+Result<HostArray> to_host(const at::Tensor& tensor, const Options& options = {});
+
+/// Say what to_host would do with a tensor. Moves nothing.
+Result<Plan> plan_of(const at::Tensor& tensor, const Options& options = {});
+
+/// Make a tensor of an array. Memory is shared whenever nothing has to change, and then kept alive
+/// by the tensor's storage; read-only arrays, negative strides, foreign byte order and another
+/// dtype or device are copied. Fails with kInvalid (copy == kNever where a copy is unavoidable; a
+/// gradient on integers), kUnsupported (no such dtype in PyTorch, complex to real), kUnreachable
+/// (device) or kNoMemory.
+Result<at::Tensor> to_torch(const HostArray& array, const TorchOptions& options = {});
+
+namespace torch_detail {
+
 inline Status refuse(std::string message) { return {Code::kUnsupported, std::move(message)}; }
 
 // PyTorch's reason, of which the first line is kept.
@@ -119,13 +134,13 @@ auto without_exceptions(Code code, std::string_view where, Function function)
 
 // Name the function transform whose wrapper this tensor is, if it is one.
 inline const char* transform_of(const at::Tensor& tensor) {
+  using Key = c10::DispatchKey;
   const c10::DispatchKeySet keys = tensor.key_set();
-  if (keys.has_any({c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::BatchedNestedTensor,
-                    c10::DispatchKey::Batched})) {
-    return "vmap";
+  for (const Key vmap : {Key::FuncTorchBatched, Key::BatchedNestedTensor, Key::Batched}) {
+    if (keys.has(vmap)) return "vmap";
   }
-  if (keys.has(c10::DispatchKey::FuncTorchGradWrapper)) return "grad";
-  return keys.has(c10::DispatchKey::Functionalize) ? "functionalize" : nullptr;
+  if (keys.has(Key::FuncTorchGradWrapper)) return "grad";
+  return keys.has(Key::Functionalize) ? "functionalize" : nullptr;
 }
 
 // Refuse the kinds of tensors that have no array form (contract N10).
@@ -170,10 +185,9 @@ inline Status read_layout(const at::Tensor& tensor, std::int64_t item_bytes, Lay
   const at::IntArrayRef shape = tensor.sizes();
   const at::IntArrayRef strides = tensor.strides();
   layout.ndim = static_cast<int>(tensor.dim());
-  for (int axis = 0; axis < layout.ndim; ++axis) {
-    const auto at_axis = static_cast<std::size_t>(axis);
-    layout.shape[axis] = shape[at_axis];
-    if (__builtin_mul_overflow(strides[at_axis], item_bytes, &layout.strides_bytes[axis])) {
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    layout.shape[axis] = shape[axis];
+    if (__builtin_mul_overflow(strides[axis], item_bytes, &layout.strides_bytes[axis])) {
       return refuse("the tensor's strides reach past what 63 bits can address");
     }
   }
@@ -186,13 +200,11 @@ inline Status read_address(const at::Tensor& tensor, std::int64_t item_bytes, co
                            void*& data) {
   data = nullptr;
   if (tensor.numel() == 0) return {};
-  const void* begin = nullptr;
+  const char* begin = nullptr;
   std::size_t size = 0;
   try {
-    if (tensor.has_storage()) {
-      begin = tensor.storage().data();
-      size = tensor.storage().nbytes();
-    }
+    if (tensor.has_storage()) begin = static_cast<const char*>(tensor.storage().data());
+    if (begin != nullptr) size = tensor.storage().nbytes();
   } catch (const c10::Error&) {  // PyTorch's word for a storage that may not be looked into
   }
   std::int64_t end = 0;
@@ -202,12 +214,12 @@ inline Status read_address(const at::Tensor& tensor, std::int64_t item_bytes, co
     fits &= !__builtin_mul_overflow(layout.shape[axis] - 1, layout.strides_bytes[axis], &reach) &&
             !__builtin_add_overflow(end, reach, &end);
   }
-  if (begin == nullptr || !fits || static_cast<std::uint64_t>(end) > size) {
+  if (!fits || static_cast<std::uint64_t>(end) > size) {
     return refuse(
         "the tensor has no memory of its own to read (a wrapper, a fake tensor or a freed "
         "storage); convert the tensor that it stands for");
   }
-  data = static_cast<char*>(const_cast<void*>(begin)) + tensor.storage_offset() * item_bytes;
+  data = const_cast<char*>(begin) + tensor.storage_offset() * item_bytes;
   return {};
 }
 
@@ -229,8 +241,11 @@ inline Status read_tensor(const at::Tensor& tensor, Layout& layout, SourceFacts&
   return read_address(tensor, item_bytes, layout, facts.view.data);
 }
 
-// Decide what happens to a tensor that was read. complex32 is not widened silently.
-inline Result<Plan> plan_facts(const SourceFacts& facts, const Options& options) {
+// Read a tensor and decide what happens to it. complex32 is not widened silently.
+inline Result<Plan> plan_tensor(const at::Tensor& tensor, const Options& options, Layout& layout,
+                                SourceFacts& facts) {
+  Status status = read_tensor(tensor, layout, facts);
+  if (!status.ok()) return status;
   const DType to = options.dtype.value_or(facts.view.dtype);
   if (facts.view.dtype == DType::kComplex32 && size_bytes(to) <= 4 && is_complex(to)) {
     return refuse(
@@ -252,9 +267,7 @@ inline std::shared_ptr<void> lock_storage(const at::Tensor& tensor, SourceFacts&
 inline Result<HostArray> bring_ashore(const at::Tensor& tensor, const Options& options) {
   Layout layout;
   SourceFacts facts;
-  Status status = read_tensor(tensor, layout, facts);
-  if (!status.ok()) return status;
-  Result<Plan> plan = plan_facts(facts, options);
+  Result<Plan> plan = plan_tensor(tensor, options, layout, facts);
   if (!plan.ok()) return plan.take_status();
   if (plan->path != Path::kFramework) {
     const bool shares = plan->path == Path::kShare;
@@ -283,10 +296,6 @@ inline void torch_strides(LayoutView layout, std::int64_t item_bytes, std::int64
   }
 }
 
-inline at::TensorOptions host_options(at::ScalarType type) {
-  return at::TensorOptions(type).device(at::kCPU);
-}
-
 inline Result<at::Tensor> share_array(const HostArray& array, at::ScalarType type) {
   const ArrayView view = array.view();
   const auto ndim = static_cast<std::size_t>(view.layout.ndim);
@@ -294,7 +303,7 @@ inline Result<at::Tensor> share_array(const HostArray& array, at::ScalarType typ
   torch_strides(view.layout, static_cast<std::int64_t>(size_bytes(view.dtype)), strides);
   return at::from_blob(
       view.data, {view.layout.shape, ndim}, {strides, ndim}, [owner = array.owner()](void*) {},
-      host_options(type));
+      at::TensorOptions(type).device(at::kCPU));
 }
 
 inline Result<at::Tensor> copy_array(const HostArray& array, const Plan& plan,
@@ -306,8 +315,8 @@ inline Result<at::Tensor> copy_array(const HostArray& array, const Plan& plan,
   compact_layout(source.layout, plan.order, item_bytes, layout);
   std::int64_t strides[kMaxDims];
   torch_strides(layout.view(), item_bytes, strides);
-  at::Tensor tensor =
-      at::empty_strided({source.layout.shape, ndim}, {strides, ndim}, host_options(type));
+  at::Tensor tensor = at::empty_strided({source.layout.shape, ndim}, {strides, ndim},
+                                        at::TensorOptions(type).device(at::kCPU));
   ArrayView destination;
   destination.data = tensor.mutable_data_ptr();
   destination.dtype = plan.to;
@@ -367,20 +376,6 @@ inline Result<at::Tensor> send(const HostArray& array, const TorchOptions& optio
 
 }  // namespace torch_detail
 
-inline std::optional<DType> dtype_from_torch(at::ScalarType type) noexcept {
-  for (const torch_detail::TypePair& pair : torch_detail::kTypes) {
-    if (pair.torch == type) return pair.ashore;
-  }
-  return std::nullopt;
-}
-
-inline std::optional<at::ScalarType> dtype_to_torch(DType dtype) noexcept {
-  for (const torch_detail::TypePair& pair : torch_detail::kTypes) {
-    if (pair.ashore == dtype) return pair.torch;
-  }
-  return std::nullopt;
-}
-
 inline Result<HostArray> to_host(const at::Tensor& tensor, const Options& options) {
   return torch_detail::without_exceptions(
       Code::kUnsupported, "the tensor cannot be read",
@@ -392,9 +387,7 @@ inline Result<Plan> plan_of(const at::Tensor& tensor, const Options& options) {
       Code::kUnsupported, "the tensor cannot be read", [&]() -> Result<Plan> {
         Layout layout;
         SourceFacts facts;
-        Status status = torch_detail::read_tensor(tensor, layout, facts);
-        if (!status.ok()) return status;
-        return torch_detail::plan_facts(facts, options);
+        return torch_detail::plan_tensor(tensor, options, layout, facts);
       });
 }
 

@@ -12,6 +12,8 @@ from collections import OrderedDict, UserDict, UserList, defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ashore._text import class_name, one_line
+
 Rebuild = Callable[[list[Any]], Any]
 # (children, their labels, whether the labels are field names, how to make the container of new
 # children)
@@ -52,22 +54,18 @@ def _guard(kind: type, rebuild: Rebuild) -> Rebuild:
         try:
             made = rebuild(children)
         except Exception as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = one_line(error) or type(error).__name__
             raise TypeError(
-                f"a container of class {_name(kind)} cannot be rebuilt: {reason}"
+                f"a container of class {class_name(kind)} cannot be rebuilt: {reason}"
             ) from None
         if type(made) is not kind:
             raise TypeError(
-                f"a container of class {_name(kind)} cannot be rebuilt: its constructor gives "
+                f"a container of class {class_name(kind)} cannot be rebuilt: its constructor gives "
                 f"something else"
             )
         return made
 
     return guarded
-
-
-def _name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _dict_rebuilder(x: dict[Any, Any], kind: type) -> Rebuild:

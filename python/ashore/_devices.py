@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ashore._text import class_name, one_line
+
 
 def fetch(source: Any, where: str) -> Any:
     """Return a host copy of a device object, made by its own framework or by PyTorch.
@@ -31,22 +33,25 @@ def fetch(source: Any, where: str) -> Any:
     if interface is not None and torch is not None and torch.cuda.is_available():
         return torch.as_tensor(source, device="cuda").cpu()
     raise RuntimeError(
-        f"the memory of {type(source).__module__}.{type(source).__qualname__} is on {where}, "
-        f"and no loaded framework "
-        "reaches it; copy it to the host with the library that made it"
+        f"the memory of {class_name(type(source))} is on {where}, and no loaded framework reaches "
+        "it; copy it to the host with the library that made it"
     )
 
 
 def _check_cuda_array_interface(source: Any, interface: Any) -> None:
-    name = f"__cuda_array_interface__ of {type(source).__module__}.{type(source).__qualname__}"
+    name = f"__cuda_array_interface__ of {class_name(type(source))}"
     if not isinstance(interface, dict):
         raise TypeError(f"{name} is no dict")
     shape, typestr, data = (interface.get(key) for key in ("shape", "typestr", "data"))
     if not isinstance(shape, tuple) or not all(isinstance(n, int) and n >= 0 for n in shape):
-        raise ValueError(f"{name} has a shape that is no tuple of lengths: {shape!r}")
+        raise ValueError(one_line(f"{name} has a shape that is no tuple of lengths: {shape!r}"))
     try:
         np.dtype(typestr if isinstance(typestr, str) else "")
-    except TypeError:
-        raise TypeError(f"{name} has a typestr that NumPy does not know: {typestr!r}") from None
+    except (TypeError, ValueError):
+        raise TypeError(
+            one_line(f"{name} has a typestr that NumPy does not know: {typestr!r}")
+        ) from None
     if not (isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], int)):
-        raise ValueError(f"{name} has data that is no (pointer, read-only) pair: {data!r}")
+        raise ValueError(
+            one_line(f"{name} has data that is no (pointer, read-only) pair: {data!r}")
+        )

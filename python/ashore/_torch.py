@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import torch
-from torch._C import DisableTorchFunctionSubclass
+
+from ashore._text import class_name, one_line
 
 # Every dtype that PyTorch has in common with the core, by the core's name for it. What is missing
 # here has no twin.
@@ -45,18 +46,25 @@ CARRIERS: dict[int, torch.dtype] = {
 
 @contextlib.contextmanager
 def _without_overrides() -> Iterator[None]:
-    """Run PyTorch's own code, whatever subclasses, dispatch modes and function transforms are
-    active."""
+    """Run PyTorch's own code, whatever subclasses, modes and function transforms are active."""
     with contextlib.ExitStack() as stack:
-        stack.enter_context(DisableTorchFunctionSubclass())
-        for guard in ("_DisableTorchDispatch", "_DisableFuncTorch"):
+        for guard in ("DisableTorchFunction", "_DisableTorchDispatch", "_DisableFuncTorch"):
             if hasattr(torch._C, guard):
                 stack.enter_context(getattr(torch._C, guard)())
         yield
 
 
+def _overrides_off_for(tensor: torch.Tensor) -> contextlib.AbstractContextManager[None]:
+    """Do the same for tensors of PyTorch's own class; others may need their own code to work."""
+    return _without_overrides() if _is_plain(tensor) else contextlib.nullcontext()
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return type(tensor) is torch.Tensor or type(tensor) is torch.nn.Parameter
+
+
 def _refuse(message: str) -> NoReturn:
-    raise TypeError(message)
+    raise TypeError(one_line(message))
 
 
 def _transform(tensor: torch.Tensor) -> str | None:
@@ -73,14 +81,9 @@ def _transform(tensor: torch.Tensor) -> str | None:
     return "functionalize" if is_functional is not None and is_functional(tensor) else None
 
 
-def _class_name(tensor: torch.Tensor) -> str:
-    kind = type(tensor)
-    return f"{kind.__module__}.{kind.__qualname__}"
-
-
 def _refuse_without_memory(tensor: torch.Tensor) -> NoReturn:
     _refuse(
-        f"{_class_name(tensor)} has no memory of its own to read (a wrapper, a fake tensor or "
+        f"{class_name(type(tensor))} has no memory of its own to read (a wrapper, a fake tensor or "
         f"a freed storage); "
         "convert the tensor that it stands for"
     )
@@ -121,7 +124,7 @@ def describe(
         )
     if _is_uninitialized(tensor):
         _refuse(
-            f"{_class_name(tensor)} is not initialized and has no memory yet; run the module "
+            f"{class_name(type(tensor))} is not initialized and has no memory yet; run the module "
             f"once, then convert"
         )
     with _without_overrides():
@@ -150,11 +153,10 @@ def describe(
         conj, neg = tensor.is_conj(), tensor.is_neg()
         zeros = bool(getattr(tensor, "_is_zerotensor", bool)())
         on_device = tensor.device.type != "cpu"
-        plain = type(tensor) is torch.Tensor or type(tensor) is torch.nn.Parameter
         address = 0 if zeros else _address(tensor)
         # A device tensor of PyTorch's own class may keep its address to itself; any other without
         # memory is a wrapper.
-        if not address and not zeros and tensor.numel() and not (on_device and plain):
+        if not address and not zeros and tensor.numel() and not (on_device and _is_plain(tensor)):
             _refuse_without_memory(tensor)
         strides = tuple(tensor.stride())
         return name, tuple(tensor.shape), strides, address, on_device, conj, neg, zeros
@@ -172,7 +174,7 @@ def samples() -> tuple[torch.Tensor, ...]:
 
 def fetch(tensor: torch.Tensor) -> torch.Tensor:
     """Copy a device tensor to the host with PyTorch's own blocking copy."""
-    with torch.no_grad():
+    with _overrides_off_for(tensor), torch.no_grad():
         return tensor.detach().cpu()
 
 
@@ -210,9 +212,16 @@ def wrap(array: Any, name: str) -> torch.Tensor:
         return torch.from_numpy(array).view(DTYPES[name])
 
 
-def detach_leaf(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a new tensor on the memory of `tensor` that may be made a leaf that requires grad
-    (contract T2)."""
+def leaf(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a leaf that requires grad on the memory of `tensor`: itself where it is one (contract
+    T2)."""
+    with _overrides_off_for(tensor):
+        if tensor.requires_grad and tensor.is_leaf:
+            return tensor
+        return _bare(tensor).requires_grad_(True)
+
+
+def _bare(tensor: torch.Tensor) -> torch.Tensor:
     if not tensor.is_inference() or torch.is_inference_mode_enabled():
         return tensor.detach()
     # An inference tensor and its views can never require grad; a new tensor on the same host
@@ -222,17 +231,25 @@ def detach_leaf(tensor: torch.Tensor) -> torch.Tensor:
     return wrap(tensor.view(CARRIERS[tensor.element_size()]).numpy(), NAMES[tensor.dtype])
 
 
-def to_device(tensor: torch.Tensor, device: torch.device, copy: bool) -> torch.Tensor:
-    """Copy a tensor to a device with PyTorch's own blocking copy; RuntimeError where the device
-    cannot be reached."""
-    try:
-        return tensor.to(device, copy=copy)
-    except (RuntimeError, AssertionError, NotImplementedError, ValueError, ImportError) as error:
-        if isinstance(error, torch.OutOfMemoryError):
+def move(tensor: torch.Tensor, device: torch.device | None, copy: bool) -> torch.Tensor:
+    """Copy a tensor to a device (None: its own) with PyTorch's own blocking copy, without its
+    gradient. RuntimeError where the device cannot be reached."""
+    with _overrides_off_for(tensor):
+        target = tensor.device if device is None else device
+        try:
+            return tensor.detach().to(target, copy=copy)
+        except torch.OutOfMemoryError:
             raise
-        raise RuntimeError(
-            f"device {str(device)!r} cannot be reached: {_first_line(error)}"
-        ) from None
+        except (
+            RuntimeError,
+            AssertionError,
+            NotImplementedError,
+            ValueError,
+            ImportError,
+        ) as error:
+            raise RuntimeError(
+                f"device {str(target)!r} cannot be reached: {_first_line(error)}"
+            ) from None
 
 
 def _first_line(error: BaseException) -> str:
@@ -242,19 +259,14 @@ def _first_line(error: BaseException) -> str:
 def parse_device(given: Any) -> torch.device:
     """Read what `device=` was given. ValueError where it names no device, RuntimeError where it
     has no memory."""
-    if isinstance(given, torch.device):
-        device = given
-    elif isinstance(given, str):
-        try:
+    device = given
+    if isinstance(given, str):
+        with contextlib.suppress(RuntimeError):
             device = torch.device(given)
-        except RuntimeError:
-            raise ValueError(
-                f"device={given!r} names no device; pass 'cpu', 'cuda', 'cuda:1', 'mps' or a "
-                f"torch.device"
-            ) from None
-    else:
+    if not isinstance(device, torch.device):
         raise ValueError(
-            f"device={given!r} names no device; pass a string such as 'cuda:0' or a torch.device"
+            one_line(f"device={given!r} names no device")
+            + "; pass 'cpu', 'cuda', 'cuda:1', 'mps' or a torch.device"
         )
     if device.type == "meta":
         raise RuntimeError("device 'meta' cannot be reached: it has no memory")
@@ -263,11 +275,18 @@ def parse_device(given: Any) -> torch.device:
 
 def is_on(tensor: torch.Tensor, device: torch.device) -> bool:
     """Say whether the tensor is on that device; a device without an index means the current one."""
-    have = tensor.device
+    with _overrides_off_for(tensor):
+        have = tensor.device
     if have.type != device.type or device.type == "cpu":
         return have.type == device.type
     wanted = _current_index(device.type) if device.index is None else device.index
     return (have.index or 0) == wanted
+
+
+def device_of(tensor: torch.Tensor) -> torch.device | None:
+    """Return the tensor's device, or None for the host."""
+    with _overrides_off_for(tensor):
+        return None if tensor.device.type == "cpu" else tensor.device
 
 
 def _current_index(kind: str) -> int:
@@ -284,7 +303,7 @@ def parse_dtype(given: Any) -> str:
     that crosses."""
     dtype = given
     if isinstance(given, str):
-        dtype = getattr(torch, given.removeprefix("torch."), None)
+        dtype = vars(torch).get(given.removeprefix("torch."))
         if given.isidentifier() and dtype is None:
             _refuse(f"the installed torch {torch.__version__} has no dtype {given}")
     if not isinstance(dtype, torch.dtype):
@@ -299,7 +318,9 @@ def parse_dtype(given: Any) -> str:
 
 def dtype_name(tensor: torch.Tensor) -> str:
     """Return the core's name for a tensor's dtype, or PyTorch's own where the core has none."""
-    return NAMES.get(tensor.dtype) or str(tensor.dtype).removeprefix("torch.")
+    with _overrides_off_for(tensor):
+        dtype = tensor.dtype
+    return NAMES.get(dtype) or str(dtype).removeprefix("torch.")
 
 
 def default_dtypes() -> tuple[str, str]:
@@ -312,4 +333,5 @@ def default_dtypes() -> tuple[str, str]:
 
 def require_grad(tensor: torch.Tensor) -> torch.Tensor:
     """Make a new tensor a leaf that requires grad."""
-    return tensor.requires_grad_(True)
+    with _overrides_off_for(tensor):
+        return tensor.requires_grad_(True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BUILD = Path(os.environ.get("ASHORE_BUILD", ROOT / "build" / "dev"))
+BUILD = ROOT / "build" / "install"
 STRANGER = Path(__file__).parent / "stranger"
 VERSION = re.search(r"ashore VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
@@ -22,9 +22,10 @@ def run(*command, **kwargs):
 
 @pytest.fixture(scope="session")
 def prefix(tmp_path_factory):
-    """Install what ./dev built (./dev install builds first) and move it, as a package would."""
-    assert (BUILD / "build.ninja").exists(), f"nothing built in {BUILD}; type: ./dev install"
+    """Build and install the library as its README says, then move it, as a package would."""
     staged, moved = (tmp_path_factory.mktemp("prefix") / name for name in ("staged", "moved"))
+    run("cmake", "-G", "Ninja", "-S", ROOT, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Release")
+    run("cmake", "--build", BUILD, "--parallel", os.environ.get("ASHORE_JOBS", os.cpu_count()))
     run("cmake", "--install", BUILD, "--prefix", staged)
     return staged.rename(moved)
 

@@ -78,9 +78,12 @@ ROOMS = """
     emulator/**
     python/ashore/**.py python/ashore/_core.pyi python/ashore/_core.pat python/ashore/py.typed
     tests/CMakeLists.txt tests/conftest.py tests/src/** tests/python/** tests/emulator/**
+    tests/torch/** tests/bench/** tests/examples/** tests/docs/**
     tests/support/** tests/data/** tests/rules/** tests/install/**
     bench/** fuzz/** examples/**
-    docs/guide/** docs/design/** docs/formats/** docs/decisions/[0-9][0-9][0-9][0-9].md
+    docs/guide/** docs/images/** docs/design/** docs/formats/**
+    docs/decisions/[0-9][0-9][0-9][0-9].md
+    docs/images/*.png
 """.split()
 
 SOURCE_SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".py", ".sh", ".cmake"}
@@ -203,18 +206,19 @@ def python_headers(root: Path) -> Iterator[str]:
 
 
 def torch_headers(root: Path) -> Iterator[str]:
-    """Only ashore/torch.hpp, the emulator and examples know LibTorch.
+    """Only ashore/torch.hpp, the emulator, examples and the tests of these know LibTorch.
 
-    Tests may look at its DLPack header, to compare our declarations with it.
+    Other tests may look at its DLPack header, to compare our declarations with it.
     """
+    friends = ("emulator/", "examples/", "tests/emulator/", "tests/install/", "tests/torch/")
     for name in cpp_files(root):
-        if name == "include/ashore/torch.hpp" or name.startswith(("emulator/", "examples/")):
+        if name == "include/ashore/torch.hpp" or name.startswith(friends):
             continue
         for _, path in includes(root, name):
             if path == "ATen/dlpack.h" and name.startswith("tests/"):
                 continue
             if re.match(r"(torch|ATen|c10)/", path):
-                yield f"{name}: only ashore/torch.hpp, emulator/ and examples/ may include {path}"
+                yield f"{name}: {path} is for ashore/torch.hpp, emulator/ and examples/ alone"
 
 
 def machine_flags(root: Path) -> Iterator[str]:

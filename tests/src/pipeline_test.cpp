@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -182,6 +183,53 @@ TEST(Pipeline, BadViewsAreValuesNotCrashes) {
   view.layout = {1, two, step};
   view.data = nullptr;
   EXPECT_EQ(to_host(view).status().code(), Code::kInvalid);
+}
+
+TEST(Pipeline, KnownFactsAreSharedWithTheirOwner) {
+  auto owner = std::make_shared<std::vector<float>>(std::vector<float>{1, 2});
+  const std::weak_ptr<void> alive = owner;
+  const std::int64_t shape[] = {2};
+  const std::int64_t strides[] = {4};
+  SourceFacts facts;
+  facts.view.data = owner->data();
+  facts.view.layout = {1, shape, strides};
+  std::optional<HostArray> shared = to_host(facts, owner, kNever).value();
+  std::optional<HostArray> copied = to_host(facts, owner, kAlways).value();
+  EXPECT_EQ(shared->data(), owner->data());
+  EXPECT_EQ(to_host(facts, nullptr, kNever).status().code(), Code::kInvalid);
+  EXPECT_NE(to_host(facts, nullptr)->data(), owner->data());
+  owner.reset();
+  EXPECT_EQ(floats_of(*shared), (std::vector<float>{1, 2}));
+  shared.reset();
+  EXPECT_TRUE(alive.expired());  // the copy let it go
+  EXPECT_EQ(floats_of(*copied), (std::vector<float>{1, 2}));
+}
+
+TEST(Pipeline, KnownFactsAreResolvedOnTheWay) {
+  StridedArray source = testing::row_of<float>(DType::kComplex64, {1, 2, 3, 4});
+  const std::int64_t shape[] = {2};
+  const std::int64_t strides[] = {8};
+  SourceFacts facts;
+  facts.view = source.view();
+  facts.view.dtype = DType::kComplex64;
+  facts.view.layout = {1, shape, strides};
+  facts.conjugated = facts.negated = true;
+  Result<HostArray> resolved = to_host(facts, std::make_shared<int>());
+  ASSERT_TRUE(resolved.ok());
+  std::vector<float> parts(4);
+  std::memcpy(parts.data(), resolved->data(), 16);
+  EXPECT_EQ(parts, (std::vector<float>{-1, 2, -3, 4}));
+
+  facts.view.data = nullptr;
+  EXPECT_EQ(to_host(facts, nullptr).status().code(), Code::kInvalid);
+  facts.on_device = true;
+  EXPECT_EQ(to_host(facts, nullptr).status().code(), Code::kUnreachable);
+  facts.on_device = false;
+  facts.zeros = true;
+  Result<HostArray> zeros = to_host(facts, nullptr);
+  ASSERT_TRUE(zeros.ok());
+  std::memcpy(parts.data(), zeros->data(), 16);
+  for (const float part : parts) EXPECT_EQ(part, 0.0f);
 }
 
 TEST(Pipeline, ConvertInto) {

@@ -63,6 +63,7 @@ TEST(DlpackStruct, SameLayoutAsPyTorchs) {
 TEST(DlpackStruct, SameExchangeApiAsPyTorchs) {
   EXPECT_SAME_STRUCT(ExchangeAPI, DLPackExchangeAPI);
   EXPECT_SAME_MEMBER(ExchangeAPI, version, DLPackExchangeAPI, header.version);
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): the size of a pointer is meant
   EXPECT_SAME_MEMBER(ExchangeAPI, prev_api, DLPackExchangeAPI, header.prev_api);
   EXPECT_SAME_MEMBER(ExchangeAPI, managed_tensor_allocator, DLPackExchangeAPI,
                      managed_tensor_allocator);
