@@ -96,8 +96,8 @@ Arrived arrive_dlpack(PyObject* object, PyObject* method, bool never_copy, Arriv
   }
   Ref capsule = call_producer(method, never_copy);
   if (!capsule) {
-    if (never_copy && (PyErr_ExceptionMatches(PyExc_BufferError) ||
-                       PyErr_ExceptionMatches(PyExc_ValueError))) {
+    if (never_copy &&
+        (PyErr_ExceptionMatches(PyExc_BufferError) || PyErr_ExceptionMatches(PyExc_ValueError))) {
       const std::string text = take_error_text();
       raise(PyExc_ValueError,
             "copy=False, but " + class_name(object) + " cannot share its memory: " + text);
@@ -127,7 +127,7 @@ Arrived arrive_dlpack(PyObject* object, PyObject* method, bool never_copy, Arriv
   arrival.fresh = (source->flags() & dlpack::kIsCopied) != 0;
   arrival.object = Ref::steal(PyCapsule_New(source.get(), kOwnerName, drop_owner));
   if (!arrival.object) return Arrived::kError;
-  source.release();
+  (void)source.release();  // the capsule owns it now
   return Arrived::kYes;
 }
 

@@ -127,7 +127,8 @@ Arrived arrive_numbers(PyObject* object, const Torch* torch, Arrival& arrival) {
           "float");
     return Arrived::kError;
   }
-  // NumPy widens ints that no one integer dtype holds (2**63 beside -1) to float64, which loses them.
+  // NumPy widens ints that no one integer dtype holds (2**63 beside -1) to float64, which loses
+  // them.
   const bool only_ints = !census.has_float && !census.has_complex && !census.numpy_dtype;
   if (only_ints && PyTypeNum_ISFLOAT(type_number)) {
     raise(PyExc_TypeError,

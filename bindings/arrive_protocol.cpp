@@ -70,9 +70,10 @@ bool stays_in_buffer(PyArrayObject* array, PyObject* data) {
   Extent extent;
   const std::int64_t first = PyArray_BYTES(array) - static_cast<const char*>(buffer.buf);
   std::int64_t begin = 0, end = 0;
-  const bool inside = measure_extent(layout, PyArray_ITEMSIZE(array), extent) &&
-                      (extent.count == 0 || (checked_add(first, extent.low, begin) && begin >= 0 &&
-                                             checked_add(first, extent.high, end) && end <= buffer.len));
+  const bool inside =
+      measure_extent(layout, PyArray_ITEMSIZE(array), extent) &&
+      (extent.count == 0 || (checked_add(first, extent.low, begin) && begin >= 0 &&
+                             checked_add(first, extent.high, end) && end <= buffer.len));
   PyBuffer_Release(&buffer);
   return inside;
 }
@@ -81,7 +82,8 @@ bool stays_in_buffer(PyArrayObject* array, PyObject* data) {
 // and what was checked is what is used. The stand-in keeps the producer alive.
 Ref stand_in(PyObject* object, PyObject* interface) {
   Ref types = Ref::steal(PyImport_ImportModule("types"));
-  Ref space = Ref::steal(types ? PyObject_CallMethod(types.get(), "SimpleNamespace", nullptr) : nullptr);
+  Ref space =
+      Ref::steal(types ? PyObject_CallMethod(types.get(), "SimpleNamespace", nullptr) : nullptr);
   if (!space || PyObject_SetAttrString(space.get(), "producer", object) < 0 ||
       PyObject_SetAttr(space.get(), names().array_interface, interface) < 0) {
     return {};
@@ -127,7 +129,8 @@ Arrived ask_buffer(PyObject* object, Arrival& arrival) {
   Ref given;
   if (is_record(memory.get())) {
     Ref module = Ref::steal(PyImport_ImportModule("ashore._buffers"));
-    if (module) given = Ref::steal(PyObject_CallMethod(module.get(), "of_ctypes", "O", memory.get()));
+    if (module)
+      given = Ref::steal(PyObject_CallMethod(module.get(), "of_ctypes", "O", memory.get()));
     if (!given) return Arrived::kError;
   }
   if (!given || given.get() == Py_None) {

@@ -153,7 +153,8 @@ bool settle_options(const Arrival& arrival, Options& options) {
     return false;
   }
   const ArrayView& view = arrival.facts.view;
-  if (!view.read_only && !has_internal_overlap(view.layout, static_cast<std::int64_t>(size_bytes(view.dtype)))) {
+  if (!view.read_only &&
+      !has_internal_overlap(view.layout, static_cast<std::int64_t>(size_bytes(view.dtype)))) {
     options.copy = Copy::kIfNeeded;
   }
   return true;

@@ -19,8 +19,8 @@ struct Export {
   std::int64_t extents[];
 };
 
-// Say whether this thread may run Python code. PyGILState_Check alone says yes as well where there is
-// no interpreter any more.
+// Say whether this thread may run Python code. PyGILState_Check alone says yes as well where there
+// is no interpreter any more.
 bool holds_gil() {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyGILState_Check() != 0 && PyThreadState_GetUnchecked() != nullptr;

@@ -7,8 +7,6 @@
 
 namespace {
 
-using ashore::python::raise;
-
 constexpr char kToNumpyDoc[] =
     "to_numpy(x, *, copy=None, dtype=None, order='K', out=None)\n--\n\n"
     "Bring a tensor, an array, a number or a container of them ashore.\n\n"

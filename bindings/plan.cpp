@@ -53,7 +53,7 @@ class PlanWalk final : public Walk {
   Arrived plan_argument(PyObject* object) {
     Ref same;
     Arrived arrived = Arrived::kNoArray;
-    if (!is_builtin_container(object)) arrived = convert(object, same);
+    if (!is_surely_container(object)) arrived = convert(object, same);
     if (arrived == Arrived::kNoArray) {
       Arrival arrival;
       arrived = arrive_numbers(object, nullptr, arrival);

@@ -27,7 +27,8 @@ bool signature_takes(PyObject* callable, PyObject* keyword) {
       inspect ? PyObject_CallMethod(inspect.get(), "signature", "O", callable) : nullptr);
   Ref none = Ref::steal(PyTuple_New(0));
   Ref keywords = Ref::steal(PyDict_New());
-  Ref bind = Ref::steal(signature ? PyObject_GetAttrString(signature.get(), "bind_partial") : nullptr);
+  Ref bind =
+      Ref::steal(signature ? PyObject_GetAttrString(signature.get(), "bind_partial") : nullptr);
   Ref bound;
   if (bind && none && keywords && PyDict_SetItem(keywords.get(), keyword, Py_None) == 0) {
     bound = Ref::steal(PyObject_Call(bind.get(), none.get(), keywords.get()));
@@ -105,8 +106,8 @@ bool lacks_keyword(PyObject* callable, PyObject* keyword) {
   const std::string_view line = shown != nullptr && wanted != nullptr ? shown : "";
   PyErr_Clear();
   bool lacks = line.find("argument") != line.npos;
-  // A binding error of Python code has no frame yet. One that has may come from a wrapper around the
-  // signature, or from Cython; then the signature tells, where there is one to be read.
+  // A binding error of Python code has no frame yet. One that has may come from a wrapper around
+  // the signature, or from Cython; then the signature tells, where there is one to be read.
   if (lacks && trace != nullptr) {
     lacks = line.find("keyword argument") != line.npos && line.find(wanted) != line.npos &&
             !signature_takes(callable, keyword);

@@ -6,6 +6,10 @@
 // that mark.
 #include "land.hpp"
 
+#include "core/dlpack_dtype.hpp"
+
+#include <algorithm>
+
 namespace ashore::python {
 namespace {
 
@@ -13,28 +17,34 @@ namespace {
 // never the answer: a tensor not seen before is taken for fresh and .numpy(), which is right for
 // locked ones too, is called at once; one seen before is asked for its storage. New tensors often
 // get the addresses of dead ones, so an address that turned out fresh once more is taken for fresh
-// the next few times.
+// the next few times, and the more often it did, the longer.
 class LockGuess {
  public:
   bool is_likely(PyObject* tensor) {
     Entry& entry = at(tensor);
     if (entry.tensor != tensor) {
-      entry = {tensor, 0};
+      entry = {tensor, 0, kShortestPause};
       return false;
     }
     if (entry.pause == 0) return true;
     --entry.pause;
     return false;
   }
-  void was_wrong(PyObject* tensor) { at(tensor).pause = kPause; }
+  void was_wrong(PyObject* tensor) {
+    Entry& entry = at(tensor);
+    entry.pause = entry.next_pause;
+    entry.next_pause = std::min(2 * entry.next_pause, kLongestPause);
+  }
 
  private:
   struct Entry {
     PyObject* tensor;  // compared, never followed
     int pause;
+    int next_pause;
   };
   static constexpr std::size_t kEntries = 1024;
-  static constexpr int kPause = 8;
+  static constexpr int kShortestPause = 8;
+  static constexpr int kLongestPause = 128;
 
   Entry& at(PyObject* tensor) {
     return entries_[(reinterpret_cast<std::uintptr_t>(tensor) >> 4) % kEntries];
@@ -51,22 +61,28 @@ int g_ask_dtype = 0;
 constexpr int kAskAfterRefusal = 64;
 
 // Say whether Tensor.numpy() takes tensors of this dtype; the others travel as ones of the same
-// size. -1: an error is set.
-int numpy_takes(const Torch& torch, PyObject* tensor) {
-  Ref dtype = Ref::steal(torch.dtype(tensor));
-  return dtype ? PySet_Contains(torch.numpy_dtypes, dtype.get()) : -1;
+// size.
+bool numpy_takes(const Torch& torch, DType dtype) {
+  const auto index = static_cast<std::size_t>(dtype);
+  return torch.carriers[index] == torch.dtypes[index];
 }
 
-// Return a tensor on the same storage on which .numpy() works: without grad, of a dtype that NumPy
-// has.
-Ref lockable(const Torch& torch, PyObject* tensor, bool takes_dtype, std::size_t item_bytes) {
-  if (!takes_dtype) {
-    Ref size = Ref::steal(PyLong_FromSize_t(item_bytes));
-    PyObject* carrier = size ? PyDict_GetItemWithError(torch.carrier_dtypes, size.get()) : nullptr;
-    if (carrier == nullptr) return {};
-    PyObject* arguments[] = {tensor, carrier};
-    return Ref::steal(PyObject_Vectorcall(torch.view, arguments, 2, nullptr));
-  }
+// The same, of a tensor that has not arrived yet.
+bool numpy_takes(const Torch& torch, PyObject* tensor) {
+  dlpack::Tensor read;
+  if (!torch.facts.read(tensor, read)) return false;
+  const std::optional<DType> dtype = dtype_from_dlpack(read.dtype);
+  return dtype && numpy_takes(torch, *dtype);
+}
+
+// Return a tensor on the same storage of the dtype that carries the bits to NumPy.
+Ref carried(const Torch& torch, PyObject* tensor, DType dtype) {
+  PyObject* arguments[] = {tensor, torch.carriers[static_cast<std::size_t>(dtype)]};
+  return Ref::steal(PyObject_Vectorcall(torch.view, arguments, 2, nullptr));
+}
+
+// Return a tensor on the same storage that does not require grad, which .numpy() asks for.
+Ref detached(const Torch& torch, PyObject* tensor) {
   const int requires_grad = torch.facts.requires_grad(tensor);
   if (requires_grad < 0) return {};
   return requires_grad == 0 ? Ref::borrow(tensor) : Ref::steal(torch.detach(tensor));
@@ -83,10 +99,8 @@ bool is_on_tensor_memory(PyObject* array) {
 // not work.
 bool lock_directly(const Torch& torch, const Arrival& arrival) {
   PyObject* tensor = arrival.object.get();
-  const int takes_dtype = numpy_takes(torch, tensor);
-  Ref plain = takes_dtype < 0
-                  ? Ref()
-                  : lockable(torch, tensor, takes_dtype == 1, size_bytes(arrival.facts.view.dtype));
+  const DType dtype = arrival.facts.view.dtype;
+  Ref plain = numpy_takes(torch, dtype) ? detached(torch, tensor) : carried(torch, tensor, dtype);
   Ref array = Ref::steal(plain ? torch.numpy(plain.get()) : nullptr);
   if (!array) PyErr_Clear();
   return is_on_tensor_memory(array.get());
@@ -98,13 +112,13 @@ Ref share_fresh(const Torch& torch, PyObject* tensor) {
   if (g_guess.is_likely(tensor) || torch.modes.any()) return {};
   if (g_ask_dtype > 0) {
     --g_ask_dtype;
-    if (numpy_takes(torch, tensor) != 1) {
+    if (!numpy_takes(torch, tensor)) {
       g_ask_dtype = kAskAfterRefusal;
       return {};
     }
   }
   const WithoutCollector guard;  // a finalizer may free the memory before it is locked
-  Ref plain = lockable(torch, tensor, true, 0);
+  Ref plain = detached(torch, tensor);
   Ref array = Ref::steal(plain ? torch.numpy(plain.get()) : nullptr);
   if (!array) {
     PyErr_Clear();  // the long way converts it, or gives the reason

@@ -51,7 +51,7 @@ class NumpyWalk final : public Walk {
 PyObject* convert_argument(PyObject* object, const NumpyRequest& request) {
   Ref result;
   Arrived arrived = Arrived::kNoArray;
-  if (!is_builtin_container(object)) arrived = convert_array(object, request, result);
+  if (!is_surely_container(object)) arrived = convert_array(object, request, result);
   if (arrived == Arrived::kNoArray) arrived = convert_numbers(object, request, result);
   if (arrived == Arrived::kNoArray) {
     NumpyWalk walk(request);

@@ -59,7 +59,7 @@ bool read_torch_words(PyObject* device, PyObject* dtype, TorchRequest& request) 
 PyObject* convert_argument(PyObject* object, const TorchRequest& request) {
   Ref result;
   Arrived arrived = Arrived::kNoArray;
-  if (!is_builtin_container(object)) arrived = convert_array(object, request, result);
+  if (!is_surely_container(object)) arrived = convert_array(object, request, result);
   if (arrived == Arrived::kNoArray) {
     Arrival arrival;
     arrived = arrive_numbers(object, request.torch, arrival);

@@ -56,13 +56,22 @@ bool same(const dlpack::Tensor& a, const dlpack::Tensor& b) {
 
 bool find_dtypes(PyObject* ours, Torch& torch) {
   Ref dtypes = Ref::steal(PyObject_GetAttrString(ours, "DTYPES"));
-  if (!dtypes) return false;
+  Ref numpy_dtypes = Ref::steal(PyObject_GetAttrString(ours, "NUMPY_DTYPES"));
+  Ref carriers = Ref::steal(PyObject_GetAttrString(ours, "CARRIERS"));
+  if (!dtypes || !numpy_dtypes || !carriers) return false;
   PyObject *name = nullptr, *dtype = nullptr;
   for (Py_ssize_t position = 0; PyDict_Next(dtypes.get(), &position, &name, &dtype) != 0;) {
     const char* text = PyUnicode_AsUTF8(name);
     if (text == nullptr) return false;
-    if (const auto known = dtype_from_name(text))
-      torch.dtypes[static_cast<std::size_t>(*known)] = Py_NewRef(dtype);
+    const auto known = dtype_from_name(text);
+    if (!known) continue;
+    const int is_taken = PySet_Contains(numpy_dtypes.get(), dtype);
+    Ref size = Ref::steal(PyLong_FromSize_t(size_bytes(*known)));
+    if (is_taken < 0 || !size) return false;
+    PyObject* carrier = is_taken == 1 ? dtype : PyDict_GetItemWithError(carriers.get(), size.get());
+    if (carrier == nullptr) return false;
+    torch.dtypes[static_cast<std::size_t>(*known)] = Py_NewRef(dtype);
+    torch.carriers[static_cast<std::size_t>(*known)] = Py_NewRef(carrier);
   }
   return true;
 }
@@ -87,9 +96,9 @@ bool load(PyObject* module) {
   torch.tensor = reinterpret_cast<PyTypeObject*>(tensor.get());
   torch.parameter = reinterpret_cast<PyTypeObject*>(parameter.get());
   torch.exchange = find_exchange_api(tensor.get());
-  if (!torch.facts.find(tensor.get(), samples.get(), torch.exchange) || !torch.modes.find(c_module.get()) ||
-      !torch.data_ptr.find(tensor.get(), "data_ptr") ||
-      !torch.is_conj.find(tensor.get(), "is_conj") || !torch.dtype.find(tensor.get(), "dtype") ||
+  if (!torch.facts.find(tensor.get(), samples.get(), torch.exchange) ||
+      !torch.modes.find(c_module.get()) || !torch.data_ptr.find(tensor.get(), "data_ptr") ||
+      !torch.is_conj.find(tensor.get(), "is_conj") ||
       !torch.untyped_storage.find(tensor.get(), "untyped_storage") ||
       !torch.numpy.find(tensor.get(), "numpy") || !torch.detach.find(tensor.get(), "detach") ||
       !torch.resizable.find(storage.get(), "resizable")) {
@@ -101,8 +110,6 @@ bool load(PyObject* module) {
     const char* name;
   } rows[] = {
       {&torch.view, tensor.get(), "view"},
-      {&torch.carrier_dtypes, ours.get(), "CARRIERS"},
-      {&torch.numpy_dtypes, ours.get(), "NUMPY_DTYPES"},
       {&torch.describe, ours.get(), "describe"},
       {&torch.fetch, ours.get(), "fetch"},
       {&torch.lock, ours.get(), "lock"},
@@ -264,9 +271,11 @@ bool Modes::find(PyObject* c_module) {
 }
 
 bool Modes::Question::truth() const {
-  const bool is_bare = PyCFunction_CheckExact(function) && PyCFunction_GET_FLAGS(function) == METH_NOARGS;
-  Ref answer = Ref::steal(is_bare ? PyCFunction_GET_FUNCTION(function)(PyCFunction_GET_SELF(function), nullptr)
-                                  : PyObject_CallNoArgs(function));
+  const bool is_bare =
+      PyCFunction_CheckExact(function) && PyCFunction_GET_FLAGS(function) == METH_NOARGS;
+  Ref answer = Ref::steal(
+      is_bare ? PyCFunction_GET_FUNCTION(function)(PyCFunction_GET_SELF(function), nullptr)
+              : PyObject_CallNoArgs(function));
   const int truth = answer ? PyObject_IsTrue(answer.get()) : -1;
   if (truth < 0) PyErr_Clear();
   return truth != 0;

@@ -65,8 +65,8 @@ class Modes {
       nullptr;  // c10::impl::TorchDispatchModeTLS::stack_len()
 };
 
-/// Facts of a tensor asked of PyTorch's C++ library itself, at a tenth of what the Python slots cost,
-/// and a quarter of the C exchange API (docs/decisions/0003-native-facts.md).
+/// Facts of a tensor asked of PyTorch's C++ library itself, at a tenth of what the Python slots
+/// cost, and a quarter of the C exchange API (docs/decisions/0003-native-facts.md).
 ///
 /// All are exported functions. They take the tensor's implementation, whose place in PyTorch's
 /// Python object is found out at load by comparing with the public `_cdata`; then the answers are
@@ -121,15 +121,14 @@ struct Torch {
   const dlpack::ExchangeAPI* exchange = nullptr;  ///< null before 2.10
   NativeFacts facts;
   Modes modes;
-  Property dtype;
   Method is_conj, untyped_storage, resizable, numpy, detach, data_ptr;
   PyObject* dtypes[kDTypeCount] =
       {};                    ///< the torch.dtype of each of the core's; null where it has none
   PyObject* view = nullptr;  ///< Tensor.view
-  PyObject* empty_strided = nullptr;   ///< torch.empty_strided
-  PyObject* host = nullptr;            ///< torch.device("cpu")
-  PyObject* numpy_dtypes = nullptr;    ///< set of the torch.dtypes that Tensor.numpy() takes
-  PyObject* carrier_dtypes = nullptr;  ///< item size in bytes -> torch.dtype that NumPy can hold
+  PyObject* empty_strided = nullptr;  ///< torch.empty_strided
+  PyObject* host = nullptr;           ///< torch.device("cpu")
+  PyObject* carriers[kDTypeCount] =
+      {};  ///< of each: itself if Tensor.numpy() takes it, else one of the same size that it takes
   // Functions of ashore/_torch.py, documented there.
   PyObject *describe = nullptr, *fetch = nullptr, *lock = nullptr, *empty_guarded = nullptr,
            *wrap = nullptr;

@@ -37,7 +37,8 @@ void add_note(const std::string& path) {
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   if (value != nullptr) {
-    Ref done = Ref::steal(PyObject_CallMethod(value, "add_note", "s", ("in x" + path).c_str()));
+    const std::string note = one_line("in x" + path);
+    Ref done = Ref::steal(PyObject_CallMethod(value, "add_note", "s", note.c_str()));
     if (!done) PyErr_Clear();
   }
   PyErr_Restore(type, value, trace);
@@ -65,6 +66,14 @@ std::string Walk::path() const {
     text += step.is_field ? "." + name : "[" + name + "]";
   }
   return text;
+}
+
+// Keys show themselves by code of others, which must not meet the error, nor end it.
+void Walk::remember_error_path() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  error_path_ = path();
+  PyErr_Restore(type, value, trace);
 }
 
 Arrived Walk::visit(PyObject* object, Ref& result) {
@@ -110,7 +119,7 @@ Arrived Walk::visit_container(PyObject* object, Ref& result) {
 Arrived Walk::visit_child(PyObject* child, Step step, Ref& result) {
   path_.push_back(step);
   const Arrived arrived = visit(child, result);
-  if (arrived == Arrived::kError && error_path_.empty()) error_path_ = path();
+  if (arrived == Arrived::kError && error_path_.empty()) remember_error_path();
   path_.pop_back();
   if (arrived == Arrived::kNoArray) result = Ref::borrow(child);
   return arrived == Arrived::kError ? Arrived::kError : Arrived::kYes;

@@ -11,9 +11,15 @@
 
 namespace ashore::python {
 
-/// Say whether the object is exactly a dict, list or tuple, which are never arrays themselves.
+/// Say whether the object is exactly a dict, list or tuple: the walk takes those apart by itself.
 inline bool is_builtin_container(PyObject* object) {
   return PyList_CheckExact(object) || PyDict_CheckExact(object) || PyTuple_CheckExact(object);
+}
+
+/// Say whether the object is a dict, list or tuple, or of a subclass: a container, whatever
+/// protocols it has besides (contract K1).
+inline bool is_surely_container(PyObject* object) {
+  return PyList_Check(object) || PyDict_Check(object) || PyTuple_Check(object);
 }
 
 /// One walk over nested containers. Dicts, lists and tuples are walked here; their subclasses,
@@ -46,6 +52,7 @@ class Walk {
     bool is_field;  // `key` is the name of a field
   };
 
+  void remember_error_path();
   Arrived visit(PyObject* object, Ref& result);
   Arrived visit_container(PyObject* object, Ref& result);
   Arrived visit_sequence(PyObject* sequence, Ref& result);

@@ -1,9 +1,8 @@
 """Save and compute with bfloat16 results: NumPy has no such dtype, ml_dtypes has."""
 
+import ashore
 import numpy as np
 import torch
-
-import ashore
 
 weights = torch.linspace(-1, 1, 5, dtype=torch.bfloat16)
 array = ashore.to_numpy(weights)

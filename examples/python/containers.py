@@ -3,9 +3,8 @@
 from collections import namedtuple
 from dataclasses import dataclass
 
-import torch
-
 import ashore
+import torch
 
 Output = namedtuple("Output", "logits hidden")
 
@@ -31,7 +30,9 @@ batch = ashore.to_numpy(Batch(torch.ones(2, 3), ["a", "b"], weight=0.5))
 print("a dataclass:", type(batch).__name__, batch.features.shape, batch.names, batch.weight)
 
 # One dtype for every array in it.
-print("as float32:", [array.dtype.name for array in ashore.to_numpy(output.hidden, dtype="float32")])
+print(
+    "as float32:", [array.dtype.name for array in ashore.to_numpy(output.hidden, dtype="float32")]
+)
 
 # What happens to each, before it happens.
 print(ashore.plan({"output": output, "step": 7}))

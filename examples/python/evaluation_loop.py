@@ -3,12 +3,11 @@
 On a CUDA device where PyTorch finds one, else on the CPU: the loop is the same.
 """
 
+import ashore
 import numpy as np
 import torch
 from ashore.evaluation import report
 from torch.utils.data import DataLoader, TensorDataset
-
-import ashore
 
 torch.manual_seed(0)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

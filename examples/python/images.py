@@ -1,10 +1,9 @@
 """Turn a batch of normalised float images into uint8 images, in one pass each, and back."""
 
+import ashore
 import numpy as np
 import torch
 from PIL import Image
-
-import ashore
 
 # What a model for images eats and gives: channels first, floats in [0, 1].
 ramp = torch.linspace(0, 1, 64)

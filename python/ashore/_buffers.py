@@ -1,6 +1,7 @@
-"""Buffers of ctypes records, for the native core: NumPy reads their formats wrongly, with a warning, and goes by their class.
+"""Buffers of ctypes records: NumPy reads their formats wrongly, with a warning.
 
-Called from `bindings/arrive_protocol.cpp` alone, for a buffer whose format is a record's.
+They go by their class instead. Called from `bindings/arrive_protocol.cpp` alone, for a buffer
+whose format is a record's.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ that the core does not know.
 from __future__ import annotations
 
 import copy
+import functools
 import sys
 from collections import OrderedDict, UserDict, UserList, defaultdict
 from collections.abc import Callable, Mapping
@@ -106,15 +107,20 @@ def _filled_copy(x: Any) -> Rebuild:
 
 
 def _tuple_rebuilder(x: tuple[Any, ...], kind: type) -> Rebuild:
-    make: Any = getattr(kind, "_make", None)
-    if make is not None and hasattr(kind, "_fields"):
-        return lambda children: make(children)
+    make: Rebuild
     new: Any = kind.__new__
-    if hasattr(kind, "n_sequence_fields") or new is not tuple.__new__:
-        return kind  # struct sequences such as torch.return_types, and torch.Size
+    if hasattr(kind, "n_sequence_fields"):  # a struct sequence, such as torch.return_types
+        hidden = x.__reduce__()[1][1]  # fields that have no place in it
+        return lambda children: kind(children, hidden)
+    if hasattr(kind, "_make") and hasattr(kind, "_fields"):
+        make = kind._make
+    elif new is not tuple.__new__:  # torch.Size
+        make = kind
+    else:
+        make = functools.partial(tuple.__new__, kind)
 
     def rebuild(children: list[Any]) -> Any:
-        made: Any = tuple.__new__(kind, children)
+        made = make(children)
         if hasattr(x, "__dict__"):
             made.__dict__.update(x.__dict__)
         return made

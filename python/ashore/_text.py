@@ -1,4 +1,4 @@
-"""Text for messages, which are one line each (contract E1). Called by the Python parts of the native core."""
+"""Text for messages, which are one line each (contract E1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run what README and the docs show: each code block is executed, compiled, or checked against the tree.
+"""Run what README and the docs show: each code block is executed, compiled, or checked.
 
 python   executed, in order, one namespace for each page
 text     compared with what the block before it printed
@@ -22,7 +22,7 @@ from typing import NamedTuple
 import pytest
 from stranger import ROOT, WORK, build, run
 
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 LANGUAGES = {"python", "text", "console", "cpp", "cmake"}
 DEFAULT_PROJECT = """\
 cmake_minimum_required(VERSION 3.25)
@@ -71,9 +71,7 @@ def test_every_block_is_of_a_kind_that_is_checked():
         previous = None
         for block in blocks_of(page):
             where = f"{page}:{block.line}"
-            # CONTRIBUTING shows commands without their output, in a block without a language.
-            if page.name != "CONTRIBUTING.md":
-                assert block.language in LANGUAGES, f"{where}: language {block.language!r}"
+            assert block.language in LANGUAGES, f"{where}: language {block.language!r}"
             if block.language == "text":
                 assert previous in {"python", "cpp"}, f"{where}: the output of nothing"
             if block.language == "cpp":
@@ -101,6 +99,8 @@ def test_python_blocks(page, tmp_path, monkeypatch):
 
 
 def cpp_programs():
+    """Return what each C++ program needs: a number, its project, its text, its output."""
+    programs = []
     for page in PAGES:
         project = DEFAULT_PROJECT
         blocks = blocks_of(page)
@@ -108,23 +108,21 @@ def cpp_programs():
             if block.language == "cmake":
                 project = block.text
             if block.language == "cpp":
-                name = f"{page.stem}-{block.line}"
-                expected = expected_after(blocks, position)
-                yield pytest.param(project, block.text, expected, id=name)
+                case = (len(programs), project, block.text, expected_after(blocks, position))
+                programs.append(pytest.param(*case, id=f"{page.stem}-{block.line}"))
+    return programs
 
 
-@pytest.mark.parametrize(("project", "program", "expected"), cpp_programs())
-def test_cpp_program(project, program, expected, request, prefix):
+@pytest.mark.parametrize(("number", "project", "program", "expected"), cpp_programs())
+def test_cpp_program(number, project, program, expected, request, prefix):
     paths = [prefix]
     if "torch" in project:
         paths.append(request.getfixturevalue("torch_cmake"))
-    # One folder for one text, so that a program is compiled again only where it has changed.
-    number = [param.values[1] for param in cpp_programs()].index(program)
     source = WORK / "docs" / str(number)
     source.mkdir(parents=True, exist_ok=True)
     for name, text in {"CMakeLists.txt": project, "main.cpp": program}.items():
         if not (source / name).exists() or (source / name).read_text() != text:
-            (source / name).write_text(text)
+            (source / name).write_text(text)  # only then is it compiled again
     folder = build(source, source / "build", *paths)
     said = run(folder / "mine")
     if expected is not None:
@@ -149,7 +147,9 @@ def check_dev(words):
 
 def check_pip(words):
     assert words[1] == "install"
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     for word in words[2:]:
         match = re.fullmatch(r"(?:\.|-e|ashore)(?:\[([\w,]+)\])?", word)
         assert match, f"pip would not find {word}"
@@ -193,7 +193,7 @@ def test_console_blocks(page):
 
 
 def test_links_lead_somewhere():
-    for page in PAGES:
+    for page in [*PAGES, *ROOT.glob("*.md")]:
         for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
             if not re.match(r"https?://|#", target):
                 path = page.parent / target.partition("#")[0]

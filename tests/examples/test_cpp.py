@@ -4,12 +4,13 @@ import re
 
 from stranger import ROOT, WORK, build, run
 
-DLPACK = """\
+WAY_OUT = "copy the tensor to the host in the framework that owns it first"
+DLPACK = f"""\
 shared, float32: 0.5 1.5 2.5 3.5 4.5 5.5
 cast, int32: 0 1 2 3 4 5
 out and back is the same memory: yes
 the producer's memory is let go
-refused: memory on CUDA device 0 cannot be reached from here; copy the tensor to the host in the framework that owns it first
+refused: memory on CUDA device 0 cannot be reached from here; {WAY_OUT}
 done
 the producer's memory is let go
 """

@@ -1,4 +1,4 @@
-"""Build CMake projects against the installed package, as strangers do. For tests/examples and tests/docs."""
+"""Build CMake projects against the installed package, as strangers do."""
 
 import importlib.util
 import os
