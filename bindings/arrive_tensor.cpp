@@ -5,6 +5,7 @@
 // by PyTorch's own attributes instead.
 #include "arrival.hpp"
 
+#include "core/checked.hpp"
 #include "core/dlpack_dtype.hpp"
 #include "ingest/dlpack.hpp"
 
@@ -20,15 +21,35 @@ bool has_elements(const dlpack::Tensor& tensor) {
   return true;
 }
 
+// Say whether all elements lie in the tensor's storage.
+bool fits_storage(const Torch& torch, PyObject* tensor, const Arrival& arrival) {
+  const ArrayView& view = arrival.facts.view;
+  const auto item_bytes = static_cast<std::int64_t>(size_bytes(view.dtype));
+  Extent extent;
+  if (arrival.facts.on_device || !measure_extent(view.layout, item_bytes, extent)) return true;
+  const int fits = extent.count == 0 ? 1 : torch.facts.storage_holds(tensor, extent.high, item_bytes);
+  if (fits < 0) PyErr_Clear();
+  return fits == 1;
+}
+
+// PyTorch exports its integers of fewer than 8 bits as if they were whole bytes.
+bool says_its_dtype(const Torch& torch, PyObject* tensor, const Arrival& arrival) {
+  const DType dtype = arrival.facts.view.dtype;
+  if (dtype != DType::kInt8 && dtype != DType::kUInt8) return true;
+  Ref own = Ref::steal(torch.dtype(tensor));
+  if (!own) PyErr_Clear();
+  return own.get() == torch.dtypes[static_cast<std::size_t>(dtype)];
+}
+
 // Try the C exchange API. kNoArray: the tensor needs the long way.
 Arrived read_exchange(const Torch& torch, PyObject* tensor, Arrival& arrival) {
   dlpack::Tensor read;
   if (!torch.facts.read(tensor, read)) return Arrived::kNoArray;
   if (read.data == nullptr && has_elements(read)) return Arrived::kNoArray;
   if (!ingest::read_tensor(read, 0, arrival.layout, arrival.facts).ok()) return Arrived::kNoArray;
+  if (!fits_storage(torch, tensor, arrival) || !says_its_dtype(torch, tensor, arrival))
+    return Arrived::kNoArray;
   if (!knows_descr(arrival.facts.view.dtype)) arrival.plain = false;  // it may have to be imported
-  // On the PyTorch side a sub-byte dtype shows as another one here only by its bits, which
-  // read_tensor refused.
   const int negated = torch.facts.is_neg(tensor);
   if (negated < 0) return Arrived::kError;
   arrival.facts.negated = negated == 1;
@@ -74,6 +95,17 @@ Arrived describe(const Torch& torch, PyObject* tensor, Arrival& arrival) {
   read.dtype = *dtype_to_dlpack(dtype);
   read.shape = shape_elems;
   read.strides = strides_elems;
+  // A subclass may tell whatever it likes of itself; what is read follows PyTorch's own book.
+  dlpack::Tensor own;
+  if (!on_device && !zeros && torch.facts.read(tensor, own)) {
+    if (own.dtype.bits != read.dtype.bits || own.dtype.lanes != 1) {
+      raise(PyExc_TypeError, class_name(tensor) + " says that its dtype is " + dtype_name +
+                                 ", but its elements have another size; convert its plain tensor");
+      return Arrived::kError;
+    }
+    own.dtype = read.dtype;
+    read = own;
+  }
   if (zeros) {  // every element is the same one
     alignas(16) static char zero[16];
     read.data = zero;

@@ -145,7 +145,8 @@ Ref new_tensor(const Torch& torch, DType dtype, LayoutView layout, void*& addres
   if (!shape_tuple || !strides_tuple || kKeywords == nullptr) return {};
   PyObject* arguments[] = {shape_tuple.get(), strides_tuple.get(),
                            torch.dtypes[static_cast<std::size_t>(dtype)], torch.host};
-  if (!torch.modes.any() && count_elems(layout) > 0) {
+  // PyTorch warns of new tensors of complex32.
+  if (!torch.modes.any() && count_elems(layout) > 0 && dtype != DType::kComplex32) {
     Ref tensor = Ref::steal(PyObject_Vectorcall(torch.empty_strided, arguments, 2, kKeywords));
     if (!tensor) return {};
     if (is_plain_tensor(torch, tensor.get())) address = address_of(torch, tensor.get());
@@ -205,6 +206,15 @@ PyObject* send(const TorchRequest& request, Ref tensor, PyObject* device) {
   return finish(request, std::move(tensor));
 }
 
+// Land what arrived of a tensor on the device that was asked for, else on the tensor's own.
+PyObject* land_at_home(Arrival& arrival, const TorchRequest& request, PyObject* tensor) {
+  if (request.device && request.is_host) return land_torch(arrival, request, nullptr);
+  Ref home = request.device ? Ref::borrow(request.device.get())
+                            : Ref::steal(PyObject_CallOneArg(request.torch->device_of, tensor));
+  if (!home) return nullptr;
+  return land_torch(arrival, request, home.get() == Py_None ? nullptr : home.get());
+}
+
 }  // namespace
 
 // A tensor in: unchanged where it can be, else by the cheapest of a leaf on its memory, a move and
@@ -236,18 +246,19 @@ PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request) {
     return raise(PyExc_ValueError,
                  "copy=False, but " + why + " needs a copy; pass copy=None or copy=True");
   }
-  if (same_dtype) {  // a move alone: PyTorch's own
-    PyObject* device = request.device ? request.device.get() : Py_None;
-    return finish(request, Ref::steal(PyObject_CallFunctionObjArgs(torch.move, tensor, device,
-                                                                   Py_True, nullptr)));
+  // Casts happen on the host (contract C4), and copies that stay there are made here as well. A move
+  // alone, and a copy of what only PyTorch can copy, is PyTorch's own.
+  Arrival arrival;
+  if (!same_dtype || (same_device && is_plain_tensor(torch, tensor))) {
+    const Arrived arrived = arrive_tensor(torch, tensor, arrival);
+    if (!same_dtype || (arrived == Arrived::kYes && !arrival.facts.on_device)) {
+      return arrived == Arrived::kYes ? land_at_home(arrival, request, tensor) : nullptr;
+    }
+    PyErr_Clear();
   }
-  Ref home = request.is_host && request.device ? Ref::borrow(Py_None)
-             : request.device                  ? Ref::borrow(request.device.get())
-                              : Ref::steal(PyObject_CallOneArg(torch.device_of, tensor));
-  if (!home) return nullptr;
-  Arrival arrival;  // casts happen on the host (contract C4)
-  if (arrive_tensor(torch, tensor, arrival) != Arrived::kYes) return nullptr;
-  return land_torch(arrival, request, home.get() == Py_None ? nullptr : home.get());
+  PyObject* device = request.device ? request.device.get() : Py_None;
+  return finish(request, Ref::steal(PyObject_CallFunctionObjArgs(torch.move, tensor, device,
+                                                                 Py_True, nullptr)));
 }
 
 PyObject* land_torch(Arrival& arrival, const TorchRequest& request, PyObject* home) {

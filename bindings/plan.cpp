@@ -68,9 +68,9 @@ class PlanWalk final : public Walk {
     const Arrived arrived = arrive(leaf, request_.never_copies(), arrival);
     if (arrived != Arrived::kYes) return arrived;
     if (arrival.origin == Origin::kTensor) {
-      Ref requires_grad = Ref::steal(PyObject_GetAttr(leaf, names().requires_grad));
-      if (!requires_grad) return Arrived::kError;
-      arrival.facts.requires_grad = requires_grad.get() == Py_True;
+      const int requires_grad = loaded_torch()->facts.requires_grad(leaf);
+      if (requires_grad < 0) return Arrived::kError;
+      arrival.facts.requires_grad = requires_grad == 1;
     }
     result = Ref::borrow(leaf);
     return add_row(arrival);

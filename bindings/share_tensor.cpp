@@ -6,6 +6,7 @@
 // that mark.
 #include "land.hpp"
 
+#include "core/checked.hpp"
 #include "core/dlpack_dtype.hpp"
 
 #include <algorithm>
@@ -129,6 +130,12 @@ Ref share_fresh(const Torch& torch, PyObject* tensor) {
   const LayoutView layout{PyArray_NDIM(ndarray),
                           reinterpret_cast<const std::int64_t*>(PyArray_DIMS(ndarray)),
                           reinterpret_cast<const std::int64_t*>(PyArray_STRIDES(ndarray))};
+  Extent extent;
+  if (!measure_extent(layout, PyArray_ITEMSIZE(ndarray), extent) ||
+      torch.facts.storage_holds(tensor, extent.high, PyArray_ITEMSIZE(ndarray)) != 1) {
+    PyErr_Clear();
+    return {};
+  }
   if (!PyArray_IS_C_CONTIGUOUS(ndarray) &&
       has_internal_overlap(layout, PyArray_ITEMSIZE(ndarray))) {
     PyArray_CLEARFLAGS(ndarray, NPY_ARRAY_WRITEABLE);  // contract N3

@@ -1,6 +1,8 @@
 // Implements torch_bridge.hpp.
 #include "torch_bridge.hpp"
 
+#include "core/checked.hpp"
+
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -96,8 +98,9 @@ bool load(PyObject* module) {
   torch.tensor = reinterpret_cast<PyTypeObject*>(tensor.get());
   torch.parameter = reinterpret_cast<PyTypeObject*>(parameter.get());
   torch.exchange = find_exchange_api(tensor.get());
-  if (!torch.facts.find(tensor.get(), samples.get(), torch.exchange) ||
+  if (!torch.facts.find(tensor.get(), storage.get(), samples.get(), torch.exchange) ||
       !torch.modes.find(c_module.get()) || !torch.data_ptr.find(tensor.get(), "data_ptr") ||
+      !torch.dtype.find(tensor.get(), "dtype") ||
       !torch.is_conj.find(tensor.get(), "is_conj") ||
       !torch.untyped_storage.find(tensor.get(), "untyped_storage") ||
       !torch.numpy.find(tensor.get(), "numpy") || !torch.detach.find(tensor.get(), "detach") ||
@@ -240,9 +243,50 @@ bool NativeFacts::read(PyObject* tensor, dlpack::Tensor& read) const {
   return false;
 }
 
-bool NativeFacts::find(PyObject* tensor_type, PyObject* samples,
+bool NativeFacts::measures_alike(PyObject* samples) const {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(samples); ++i) {
+    PyObject* tensor = PyTuple_GET_ITEM(samples, i);
+    std::int64_t size[2], offset[2];
+    if (!measure_natively(tensor, size[0], offset[0])) return false;
+    if (!measure_slowly(tensor, size[1], offset[1])) return false;
+    if (size[0] != size[1] || offset[0] != offset[1]) return false;
+  }
+  return true;
+}
+
+bool NativeFacts::measure_natively(PyObject* tensor, std::int64_t& size_bytes,
+                                   std::int64_t& offset) const {
+  return get_storage_size_(place(tensor), &size_bytes) == 0 &&
+         get_storage_offset_(place(tensor), &offset) == 0;
+}
+
+bool NativeFacts::measure_slowly(PyObject* tensor, std::int64_t& size_bytes,
+                                 std::int64_t& offset) const {
+  Ref storage = Ref::steal(storage_(tensor));
+  Ref size = Ref::steal(storage ? nbytes_(storage.get()) : nullptr);
+  Ref first = Ref::steal(size ? storage_offset_(tensor) : nullptr);
+  if (!first) return false;
+  size_bytes = PyLong_AsLongLong(size.get());
+  offset = PyLong_AsLongLong(first.get());
+  return PyErr_Occurred() == nullptr;
+}
+
+int NativeFacts::storage_holds(PyObject* tensor, std::int64_t end_bytes,
+                               std::int64_t item_bytes) const {
+  std::int64_t size = 0, offset = 0;
+  const bool is_native = get_storage_size_ != nullptr && measure_natively(tensor, size, offset);
+  if (!is_native && !measure_slowly(tensor, size, offset)) return -1;
+  std::int64_t end = 0;
+  return checked_multiply(offset, item_bytes, end) && checked_add(end, end_bytes, end) && end <= size;
+}
+
+bool NativeFacts::find(PyObject* tensor_type, PyObject* storage_type, PyObject* samples,
                        const dlpack::ExchangeAPI* exchange) {
-  if (!neg_.find(tensor_type, "is_neg") || !grad_.find(tensor_type, "requires_grad")) return false;
+  if (!neg_.find(tensor_type, "is_neg") || !grad_.find(tensor_type, "requires_grad") ||
+      !storage_.find(tensor_type, "untyped_storage") || !nbytes_.find(storage_type, "nbytes") ||
+      !storage_offset_.find(tensor_type, "storage_offset")) {
+    return false;
+  }
   exchange_ = exchange;
   find_symbol("libtorch_cpu.so", "_ZN2at6native6is_negERKNS_6TensorE", is_neg_);
   find_symbol("libc10.so", "_ZNK3c1010TensorImpl13requires_gradEv", requires_grad_);
@@ -252,6 +296,12 @@ bool NativeFacts::find(PyObject* tensor_type, PyObject* samples,
   if (native_ && exchange != nullptr) {
     find_symbol("libtorch_cpu.so", "_ZN2at17toDLPackNonOwningERKNS_6TensorEP8DLTensor", read_);
     if (read_ != nullptr && !reads_alike(samples)) read_ = nullptr;
+  }
+  if (native_) {
+    find_symbol("libtorch_cpu.so", "aoti_torch_get_storage_offset", get_storage_offset_);
+    find_symbol("libtorch_cpu.so", "aoti_torch_get_storage_size", get_storage_size_);
+    if (get_storage_offset_ == nullptr || get_storage_size_ == nullptr || !measures_alike(samples))
+      get_storage_size_ = nullptr;
   }
   PyErr_Clear();
   return true;

@@ -66,7 +66,7 @@ class Modes {
 };
 
 /// Facts of a tensor asked of PyTorch's C++ library itself, at a tenth of what the Python slots
-/// cost, and a quarter of the C exchange API (docs/decisions/0003-native-facts.md).
+/// cost, and a quarter of the C exchange API (docs/decisions/0003.md).
 ///
 /// All are exported functions. They take the tensor's implementation, whose place in PyTorch's
 /// Python object is found out at load by comparing with the public `_cdata`; then the answers are
@@ -76,7 +76,8 @@ class NativeFacts {
  public:
   /// Prepare, with sample tensors and the exchange API (null before 2.10). Returns false with an
   /// error set.
-  bool find(PyObject* tensor_type, PyObject* samples, const dlpack::ExchangeAPI* exchange);
+  bool find(PyObject* tensor_type, PyObject* storage_type, PyObject* samples,
+            const dlpack::ExchangeAPI* exchange);
   /// Read where the memory is and how it is laid out, borrowed from the tensor. Returns false,
   /// without an error, where PyTorch does not say.
   bool read(PyObject* tensor, dlpack::Tensor& read) const;
@@ -84,6 +85,10 @@ class NativeFacts {
   int is_neg(PyObject* tensor) const {
     return native_ ? native_is_neg(tensor) : neg_.truth(tensor);
   }
+  /// Say whether the storage of a host tensor holds `end_bytes` from the first element on. A storage
+  /// that was shrunk, or a refused resize_, which changes the shape first, leaves tensors behind for
+  /// which that is not so. -1 with an error set.
+  int storage_holds(PyObject* tensor, std::int64_t end_bytes, std::int64_t item_bytes) const;
   /// Say whether the tensor requires grad; -1 with an error set.
   int requires_grad(PyObject* tensor) const {
     return native_ ? native_requires_grad(tensor) : slow_requires_grad(tensor);
@@ -102,8 +107,11 @@ class NativeFacts {
   int slow_requires_grad(PyObject* tensor) const;
   bool agrees(PyObject* samples, std::size_t offset_bytes);
   bool reads_alike(PyObject* samples) const;
+  bool measures_alike(PyObject* samples) const;
+  bool measure_natively(PyObject* tensor, std::int64_t& size_bytes, std::int64_t& offset) const;
+  bool measure_slowly(PyObject* tensor, std::int64_t& size_bytes, std::int64_t& offset) const;
 
-  Method neg_;
+  Method neg_, storage_, nbytes_, storage_offset_;
   Property grad_;
   bool native_ = false;
   bool (*is_neg_)(const void*) = nullptr;         // at::native::is_neg(const at::Tensor&)
@@ -111,6 +119,9 @@ class NativeFacts {
   const dlpack::ExchangeAPI* exchange_ = nullptr;
   // at::toDLPackNonOwning(const at::Tensor&, DLTensor*), what the exchange API itself calls
   void (*read_)(const void*, dlpack::Tensor*) = nullptr;
+  // aoti_torch_get_storage_size and _offset, of PyTorch's stable C interface; 0 is success
+  std::int32_t (*get_storage_size_)(const void*, std::int64_t*) = nullptr;
+  std::int32_t (*get_storage_offset_)(const void*, std::int64_t*) = nullptr;
   std::size_t offset_bytes_ = 0;
 };
 
@@ -121,6 +132,7 @@ struct Torch {
   const dlpack::ExchangeAPI* exchange = nullptr;  ///< null before 2.10
   NativeFacts facts;
   Modes modes;
+  Property dtype;
   Method is_conj, untyped_storage, resizable, numpy, detach, data_ptr;
   PyObject* dtypes[kDTypeCount] =
       {};                    ///< the torch.dtype of each of the core's; null where it has none

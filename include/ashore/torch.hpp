@@ -327,8 +327,9 @@ inline Result<at::Tensor> copy_array(const HostArray& array, const Plan& plan,
 }
 
 inline Result<at::Tensor> send(const HostArray& array, const TorchOptions& options) {
+  const bool travels = options.device && !options.device->is_cpu();
   Options wanted;
-  wanted.copy = options.copy;
+  wanted.copy = travels ? Copy::kIfNeeded : options.copy;  // the way to a device is a copy
   if (options.dtype) {
     wanted.dtype = dtype_from_torch(*options.dtype);
     if (!wanted.dtype) {
@@ -347,7 +348,6 @@ inline Result<at::Tensor> send(const HostArray& array, const TorchOptions& optio
                                       std::string(name(to)) +
                                       " cannot carry a gradient; pass a floating dtype");
   }
-  const bool travels = options.device && !options.device->is_cpu();
   if (travels && options.device->is_meta()) {
     return Status(Code::kUnreachable, "device 'meta' cannot be reached: it has no memory");
   }

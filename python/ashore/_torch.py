@@ -89,6 +89,19 @@ def _refuse_without_memory(tensor: torch.Tensor) -> NoReturn:
     )
 
 
+def _refuse_meta() -> NoReturn:
+    _refuse("a tensor on the meta device has a shape but no data; make it on a real device")
+
+
+def _refuse_masked(tensor: torch.Tensor) -> None:
+    module = sys.modules.get("torch.masked.maskedtensor.core")
+    if module is not None and isinstance(tensor, module.MaskedTensor):
+        _refuse(
+            f"{class_name(type(tensor))} would lose its mask; take .get_data() and .get_mask(), "
+            "or .to_tensor(value)"
+        )
+
+
 def _is_fake(tensor: torch.Tensor) -> bool:
     module = sys.modules.get("torch._subclasses.fake_tensor")
     return module is not None and isinstance(tensor, module.FakeTensor)
@@ -105,6 +118,15 @@ def _address(tensor: torch.Tensor) -> int:
         return tensor.data_ptr()
     except (RuntimeError, NotImplementedError):
         return 0
+
+
+def _reaches_past_storage(tensor: torch.Tensor) -> bool:
+    """Say whether elements lie outside the storage, as a shrunk one or a refused resize_ leaves
+    them."""
+    lengths = zip(torch.Tensor.size(tensor), torch.Tensor.stride(tensor), strict=True)
+    last = sum((length - 1) * stride for length, stride in lengths)
+    end = (torch.Tensor.storage_offset(tensor) + last + 1) * tensor.element_size()
+    return tensor.numel() > 0 and end > torch.Tensor.untyped_storage(tensor).nbytes()
 
 
 def describe(
@@ -127,6 +149,7 @@ def describe(
             f"{class_name(type(tensor))} is not initialized and has no memory yet; run the module "
             f"once, then convert"
         )
+    _refuse_masked(tensor)
     with _without_overrides():
         if tensor.is_nested or str(tensor.layout) == "torch.jagged":
             _refuse(
@@ -144,8 +167,8 @@ def describe(
                 "values, .int_repr() for the bits"
             )
         if tensor.device.type == "meta":
-            _refuse("a tensor on the meta device has a shape but no data; make it on a real device")
-        if _is_fake(tensor):
+            _refuse_meta()
+        if _is_fake(tensor) or hasattr(type(tensor), "__tensor_flatten__"):
             _refuse_without_memory(tensor)
         name = NAMES.get(tensor.dtype)
         if name is None:
@@ -154,6 +177,8 @@ def describe(
         zeros = bool(getattr(tensor, "_is_zerotensor", bool)())
         on_device = tensor.device.type != "cpu"
         address = 0 if zeros else _address(tensor)
+        if address and not on_device and _reaches_past_storage(tensor):
+            _refuse_without_memory(tensor)
         # A device tensor of PyTorch's own class may keep its address to itself; any other without
         # memory is a wrapper.
         if not address and not zeros and tensor.numel() and not (on_device and _is_plain(tensor)):
@@ -186,7 +211,7 @@ def lock(tensor: torch.Tensor) -> torch.UntypedStorage:
     it.
     """
     with _without_overrides(), torch.no_grad():
-        storage = tensor.untyped_storage()
+        storage = torch.Tensor.untyped_storage(tensor)  # not what a subclass makes of it
         if storage.resizable():
             torch.empty(0, dtype=torch.uint8, device="cpu").set_(storage).numpy()
         if storage.resizable():
@@ -202,6 +227,9 @@ def empty_guarded(
 ) -> torch.Tensor:
     """Return a new host tensor with memory where a mode of PyTorch would make another kind."""
     with _without_overrides():
+        if dtype == torch.complex32:  # PyTorch warns that it is experimental
+            carrier = torch.empty_strided(shape, strides, dtype=torch.int32, device=HOST)
+            return carrier.view(dtype)
         return torch.empty_strided(shape, strides, dtype=dtype, device=HOST)
 
 
@@ -215,6 +243,7 @@ def wrap(array: Any, name: str) -> torch.Tensor:
 def leaf(tensor: torch.Tensor) -> torch.Tensor:
     """Return a leaf that requires grad on the memory of `tensor`: itself where it is one (contract
     T2)."""
+    _refuse_masked(tensor)
     with _overrides_off_for(tensor):
         if tensor.requires_grad and tensor.is_leaf:
             return tensor
@@ -233,9 +262,12 @@ def _bare(tensor: torch.Tensor) -> torch.Tensor:
 
 def move(tensor: torch.Tensor, device: torch.device | None, copy: bool) -> torch.Tensor:
     """Copy a tensor to a device (None: its own) with PyTorch's own blocking copy, without its
-    gradient. RuntimeError where the device cannot be reached."""
+    gradient. RuntimeError where the device cannot be reached, TypeError for what has no data."""
+    _refuse_masked(tensor)
     with _overrides_off_for(tensor):
         target = tensor.device if device is None else device
+        if tensor.device.type == "meta" and target.type != "meta":
+            _refuse_meta()
         try:
             return tensor.detach().to(target, copy=copy)
         except torch.OutOfMemoryError:
@@ -247,6 +279,9 @@ def move(tensor: torch.Tensor, device: torch.device | None, copy: bool) -> torch
             ValueError,
             ImportError,
         ) as error:
+            if target == tensor.device:
+                describe(tensor)  # gives the reason where the tensor is of a kind that cannot
+                raise
             raise RuntimeError(
                 f"device {str(target)!r} cannot be reached: {_first_line(error)}"
             ) from None
@@ -275,7 +310,7 @@ def parse_device(given: Any) -> torch.device:
 
 def is_on(tensor: torch.Tensor, device: torch.device) -> bool:
     """Say whether the tensor is on that device; a device without an index means the current one."""
-    with _overrides_off_for(tensor):
+    with _without_overrides():
         have = tensor.device
     if have.type != device.type or device.type == "cpu":
         return have.type == device.type
@@ -285,7 +320,7 @@ def is_on(tensor: torch.Tensor, device: torch.device) -> bool:
 
 def device_of(tensor: torch.Tensor) -> torch.device | None:
     """Return the tensor's device, or None for the host."""
-    with _overrides_off_for(tensor):
+    with _without_overrides():
         return None if tensor.device.type == "cpu" else tensor.device
 
 
@@ -318,7 +353,7 @@ def parse_dtype(given: Any) -> str:
 
 def dtype_name(tensor: torch.Tensor) -> str:
     """Return the core's name for a tensor's dtype, or PyTorch's own where the core has none."""
-    with _overrides_off_for(tensor):
+    with _without_overrides():
         dtype = tensor.dtype
     return NAMES.get(dtype) or str(dtype).removeprefix("torch.")
 

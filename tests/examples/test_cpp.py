@@ -4,7 +4,8 @@ import re
 
 from stranger import ROOT, WORK, build, run
 
-WAY_OUT = "copy the tensor to the host in the framework that owns it first"
+WAY_OUT = "copy the tensor to the host \
+in the framework that owns it first"
 DLPACK = f"""\
 shared, float32: 0.5 1.5 2.5 3.5 4.5 5.5
 cast, int32: 0 1 2 3 4 5
