@@ -30,7 +30,10 @@ Ref call_producer(PyObject* method, bool never_copy) {
   if (never_copy) {
     if (PyDict_SetItem(keywords.get(), names().copy, Py_False) < 0) return {};
     Ref capsule = Ref::steal(PyObject_Call(method, nothing.get(), keywords.get()));
-    if (capsule || !lacks_keyword(method, names().copy)) return capsule;
+    if (capsule ||
+        !(lacks_keyword(method, names().copy) || lacks_keyword(method, names().max_version))) {
+      return capsule;
+    }
     PyErr_Clear();
     if (PyDict_DelItem(keywords.get(), names().copy) < 0) return {};
   }
@@ -109,17 +112,21 @@ Arrived arrive_dlpack(PyObject* object, PyObject* method, bool never_copy, Arriv
     raise(taken.status());
     return Arrived::kError;
   }
-  if (never_copy && (taken->flags() & dlpack::kIsCopied) != 0) {
+  auto source = std::make_unique<ingest::Source>(std::move(*taken));
+  // The deleter may be Python code, which must not meet an error: it runs before one is set.
+  if (never_copy && (source->flags() & dlpack::kIsCopied) != 0) {
+    source.reset();
     raise(PyExc_ValueError, "copy=False, but " + class_name(object) + " made a copy for DLPack");
     return Arrived::kError;
   }
-  if (taken->facts().on_device) {
-    raise(Status(Code::kUnreachable,
-                 "the memory is on " + ingest::device_name(taken->device()) +
-                     ", which __dlpack_device__ did not say; it cannot be reached from here"));
+  if (source->facts().on_device) {
+    const std::string where = ingest::device_name(source->device());
+    source.reset();
+    raise(Status(Code::kUnreachable, "the memory is on " + where +
+                                         ", which __dlpack_device__ did not say; it cannot be "
+                                         "reached from here"));
     return Arrived::kError;
   }
-  auto source = std::make_unique<ingest::Source>(std::move(*taken));
   arrival.facts = source->facts();
   arrival.layout = Layout(source->facts().view.layout);
   arrival.facts.view.layout = arrival.layout.view();

@@ -27,7 +27,8 @@ bool fits_storage(const Torch& torch, PyObject* tensor, const Arrival& arrival) 
   const auto item_bytes = static_cast<std::int64_t>(size_bytes(view.dtype));
   Extent extent;
   if (arrival.facts.on_device || !measure_extent(view.layout, item_bytes, extent)) return true;
-  const int fits = extent.count == 0 ? 1 : torch.facts.storage_holds(tensor, extent.high, item_bytes);
+  const int fits =
+      extent.count == 0 ? 1 : torch.facts.storage_holds(tensor, extent.high, item_bytes);
   if (fits < 0) PyErr_Clear();
   return fits == 1;
 }

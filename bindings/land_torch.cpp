@@ -246,8 +246,8 @@ PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request) {
     return raise(PyExc_ValueError,
                  "copy=False, but " + why + " needs a copy; pass copy=None or copy=True");
   }
-  // Casts happen on the host (contract C4), and copies that stay there are made here as well. A move
-  // alone, and a copy of what only PyTorch can copy, is PyTorch's own.
+  // Casts happen on the host (contract C4), and copies that stay there are made here as well. A
+  // move alone, and a copy of what only PyTorch can copy, is PyTorch's own.
   Arrival arrival;
   if (!same_dtype || (same_device && is_plain_tensor(torch, tensor))) {
     const Arrived arrived = arrive_tensor(torch, tensor, arrival);

@@ -100,8 +100,7 @@ bool load(PyObject* module) {
   torch.exchange = find_exchange_api(tensor.get());
   if (!torch.facts.find(tensor.get(), storage.get(), samples.get(), torch.exchange) ||
       !torch.modes.find(c_module.get()) || !torch.data_ptr.find(tensor.get(), "data_ptr") ||
-      !torch.dtype.find(tensor.get(), "dtype") ||
-      !torch.is_conj.find(tensor.get(), "is_conj") ||
+      !torch.dtype.find(tensor.get(), "dtype") || !torch.is_conj.find(tensor.get(), "is_conj") ||
       !torch.untyped_storage.find(tensor.get(), "untyped_storage") ||
       !torch.numpy.find(tensor.get(), "numpy") || !torch.detach.find(tensor.get(), "detach") ||
       !torch.resizable.find(storage.get(), "resizable")) {
@@ -277,7 +276,8 @@ int NativeFacts::storage_holds(PyObject* tensor, std::int64_t end_bytes,
   const bool is_native = get_storage_size_ != nullptr && measure_natively(tensor, size, offset);
   if (!is_native && !measure_slowly(tensor, size, offset)) return -1;
   std::int64_t end = 0;
-  return checked_multiply(offset, item_bytes, end) && checked_add(end, end_bytes, end) && end <= size;
+  return checked_multiply(offset, item_bytes, end) && checked_add(end, end_bytes, end) &&
+         end <= size;
 }
 
 bool NativeFacts::find(PyObject* tensor_type, PyObject* storage_type, PyObject* samples,

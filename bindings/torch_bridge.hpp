@@ -85,9 +85,9 @@ class NativeFacts {
   int is_neg(PyObject* tensor) const {
     return native_ ? native_is_neg(tensor) : neg_.truth(tensor);
   }
-  /// Say whether the storage of a host tensor holds `end_bytes` from the first element on. A storage
-  /// that was shrunk, or a refused resize_, which changes the shape first, leaves tensors behind for
-  /// which that is not so. -1 with an error set.
+  /// Say whether the storage of a host tensor holds `end_bytes` from the first element on. A
+  /// storage that was shrunk, or a refused resize_, which changes the shape first, leaves tensors
+  /// behind for which that is not so. -1 with an error set.
   int storage_holds(PyObject* tensor, std::int64_t end_bytes, std::int64_t item_bytes) const;
   /// Say whether the tensor requires grad; -1 with an error set.
   int requires_grad(PyObject* tensor) const {

@@ -62,12 +62,14 @@ class Versioned(ctypes.Structure):
     ]
 
 
-_alive: dict[int, Producer] = {}  # structs that somebody still has to free
+# Structs that somebody still has to free, with their producers.
+_alive: dict[int, tuple[Producer, Any]] = {}
+_never_freed: list[Any] = []
 
 
 @_FREE
 def _free(struct: int) -> None:
-    producer = _alive.pop(struct)
+    producer, _ = _alive.pop(struct)
     producer.freed += 1
     if producer.on_free is not None:
         producer.on_free()
@@ -127,9 +129,10 @@ class Producer:
                 value = ctypes.cast(extents, ctypes.POINTER(ctypes.c_int64))
             if value is not None:
                 setattr(made, name, value)
-        self.made = made
         if fields["free"] is not None:
-            _alive[ctypes.addressof(made)] = self
+            _alive[ctypes.addressof(made)] = self, made
+        else:
+            _never_freed.append(made)
         return made
 
     def __dlpack_device__(self) -> tuple[int, int]:
