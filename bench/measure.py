@@ -10,6 +10,7 @@ import gc
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from time import perf_counter
 
 Sample = Callable[[], float]  # run one pass; return the seconds of one call
@@ -137,12 +138,14 @@ def measure(topic: str, row: Row) -> Outcome:
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()
+    shuffle = Random(0).shuffle
     try:
         for sample in samples:
             sample()
-        for number in range(row.rounds):
-            for turn in range(len(samples)):  # nobody always comes after the same one
-                place = (number + turn) % len(samples)
+        order = list(range(len(samples)))
+        for _ in range(row.rounds):
+            shuffle(order)  # each leaves caches and allocators as the next one finds them
+            for place in order:
                 seconds[place].append(samples[place]())
     finally:
         if collecting:

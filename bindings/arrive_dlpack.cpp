@@ -89,6 +89,15 @@ Result<ingest::Source> take_capsule(PyObject* capsule) {
       "__dlpack__ gave no unused DLPack capsule but an object of class " + class_name(capsule));
 }
 
+// JAX's arrays never change, but its DLPack structs do not say so.
+bool is_immutable(PyObject* object) {
+  PyObject* jax = loaded_module(names().jax);
+  Ref kind = Ref::steal(jax != nullptr ? PyObject_GetAttrString(jax, "Array") : nullptr);
+  const int is_one = kind ? PyObject_IsInstance(object, kind.get()) : 0;
+  if (PyErr_Occurred()) PyErr_Clear();
+  return is_one == 1;
+}
+
 }  // namespace
 
 Arrived arrive_dlpack(PyObject* object, PyObject* method, bool never_copy, Arrival& arrival) {
@@ -130,6 +139,7 @@ Arrived arrive_dlpack(PyObject* object, PyObject* method, bool never_copy, Arriv
   arrival.facts = source->facts();
   arrival.layout = Layout(source->facts().view.layout);
   arrival.facts.view.layout = arrival.layout.view();
+  if (is_immutable(object)) arrival.facts.view.read_only = true;
   arrival.origin = Origin::kForeign;
   arrival.fresh = (source->flags() & dlpack::kIsCopied) != 0;
   arrival.object = Ref::steal(PyCapsule_New(source.get(), kOwnerName, drop_owner));

@@ -6,12 +6,16 @@
 namespace ashore::python {
 namespace {
 
+// Lists that hold one another twice each are few objects, but numbers without end.
+constexpr std::int64_t kMaxVisits = std::int64_t{1} << 28;
+
 // What a walk over nested lists has seen.
 struct Census {
   bool has_int = false, has_float = false, has_complex = false;  // Python's own
   bool has_number = false;
   bool ragged = false;
   int ndim = -1;  // depth of the numbers; -1 until the first one
+  std::int64_t visits = 0;
   std::int64_t lengths[kMaxDims];
   Ref numpy_dtype;  // what the NumPy scalars promote to
 };
@@ -52,6 +56,10 @@ int count_leaf(PyObject* leaf, Census& census) {
 // Walk nested lists. Returns 1 where all leaves are numbers, 0 where one is not, -1 with an error
 // set.
 int count_nested(PyObject* object, int depth, Census& census) {
+  if (++census.visits > kMaxVisits) {
+    raise(PyExc_ValueError, "nested lists of more than 2**28 numbers; pass an array");
+    return -1;
+  }
   if (!is_list_or_tuple(object)) {
     if (census.ndim < 0) census.ndim = depth;
     if (census.ndim != depth) census.ragged = true;

@@ -118,16 +118,18 @@ Arrived ask_interface(PyObject* object, PyObject* given_interface, Arrival& arri
   return adopt(object, std::move(given), "__array_interface__", arrival);
 }
 
-bool is_record(PyObject* memory) {
-  const char* format = PyMemoryView_GET_BUFFER(memory)->format;
-  return format != nullptr && std::string_view(format).find("T{") != std::string_view::npos;
+// Say whether the items of a buffer are records, or unions, which ctypes calls bytes.
+bool has_records(PyObject* memory) {
+  const Py_buffer* buffer = PyMemoryView_GET_BUFFER(memory);
+  const std::string_view format = buffer->format != nullptr ? buffer->format : "B";
+  return format.find("T{") != format.npos || (format == "B" && buffer->itemsize != 1);
 }
 
 Arrived ask_buffer(PyObject* object, Arrival& arrival) {
   Ref memory = Ref::steal(PyMemoryView_FromObject(object));
   if (!memory) return Arrived::kError;
   Ref given;
-  if (is_record(memory.get())) {
+  if (has_records(memory.get())) {
     Ref module = Ref::steal(PyImport_ImportModule("ashore._buffers"));
     if (module)
       given = Ref::steal(PyObject_CallMethod(module.get(), "of_ctypes", "O", memory.get()));

@@ -235,7 +235,9 @@ PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request) {
   const auto dtype = dtype_from_name(dtype_text);
   const bool same_dtype = !request.options.dtype || request.options.dtype == dtype;
   const DType to = request.options.dtype.value_or(dtype.value_or(DType::kBits8));
-  if (request.requires_grad && !can_require_grad(to, dtype_text)) return nullptr;
+  if (request.requires_grad && !can_require_grad(to, same_dtype ? dtype_text : name(to))) {
+    return nullptr;
+  }
   if (same_device && same_dtype && request.options.copy != Copy::kAlways) {
     return request.requires_grad ? PyObject_CallOneArg(torch.leaf, tensor) : Py_NewRef(tensor);
   }

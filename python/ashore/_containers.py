@@ -155,10 +155,22 @@ def _registered_node(x: Any, kind: type) -> Parts | None:
     if node is not None:
         children, context = node.flatten_fn(x)
         return list(children), [], False, lambda made: node.unflatten_fn(made, context)
-    optree = sys.modules.get("optree")
-    entry = optree.register_pytree_node.get(kind) if optree is not None else None
-    if optree is not None and entry is not None and entry.kind == optree.PyTreeKind.CUSTOM:
+    entry = _optree_entry(kind)
+    if entry is not None:
         parts = entry.flatten_func(x)
         children, metadata = parts[0], parts[1]
         return list(children), [], False, lambda made: entry.unflatten_func(metadata, made)
     return None
+
+
+def _optree_entry(kind: type) -> Any:
+    """Return optree's entry of a node type; of one that has a namespace, the first."""
+    optree = sys.modules.get("optree")
+    if optree is None:
+        return None
+    entry = optree.register_pytree_node.get(kind)
+    if entry is None:
+        registry = getattr(optree.registry, "_NODETYPE_REGISTRY", {})
+        names = [key for key in list(registry) if isinstance(key, tuple) and key[-1] is kind]
+        entry = optree.register_pytree_node.get(kind, namespace=names[0][0]) if names else None
+    return entry if entry is not None and entry.kind == optree.PyTreeKind.CUSTOM else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from typing import NamedTuple
 
 
@@ -55,6 +54,8 @@ def load(who: str, needed: Sequence[Extra]) -> None:
 
 
 def _is_installed(module: str) -> bool:
+    from importlib.util import find_spec  # here, for its import takes a millisecond
+
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):

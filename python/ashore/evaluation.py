@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ashore
 from ashore._extras import MATPLOTLIB, SCIKIT_LEARN, require
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -57,6 +58,8 @@ def report(target: Any, probability: Any, path: str | os.PathLike[str] | None = 
     require("ashore.evaluation.report", needed)
     chance = _probabilities(probability)
     truth = _classes(target, *chance.shape)
+
+    from pathlib import Path
 
     from sklearn.metrics import (
         classification_report,

@@ -20,7 +20,7 @@ constexpr ReasonText kTexts[] = {
     {kNegate, "a neg bit to resolve"},
     {kReorder, "another order of axes"},
     {kReadOnlySource, "read-only memory"},
-    {kStrides, "negative strides or strides of no whole elements"},
+    {kStrides, "a layout with negative strides or strides of no whole elements"},
     {kAlignment, "unaligned memory"},
     {kAsked, "copy=True"},
 };
