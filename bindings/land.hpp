@@ -30,6 +30,11 @@ PyObject* land_numpy(Arrival& arrival, const NumpyRequest& request);
 /// error set.
 PyObject* land_torch(Arrival& arrival, const TorchRequest& request, PyObject* home);
 
+/// Hand out an ndarray as a tensor on its memory, if its flags alone say that PyTorch can hold it.
+/// Returns false where they do not: the plan tells. Else `result` is the tensor, or null with an
+/// error set.
+bool share_at_sight(const Torch& torch, PyObject* array, Ref& result);
+
 /// Hand out a tensor for a tensor: itself where nothing has to change (contract T1). Null with an
 /// error set.
 PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request);

@@ -134,6 +134,14 @@ PyObject* tuple_of(const std::int64_t* values, int count) {
   return tuple;
 }
 
+// PyTorch's allocator calls it a RuntimeError that there is not enough memory.
+Ref refuse_memory() {
+  if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) return {};
+  const std::string text = take_error_text();
+  raise(text.find("allocate") != text.npos ? PyExc_MemoryError : PyExc_RuntimeError, text);
+  return {};
+}
+
 // A new host tensor, its memory PyTorch's own, so that it can be resized and sent to other
 // processes.
 Ref new_tensor(const Torch& torch, DType dtype, LayoutView layout, void*& address) {
@@ -148,7 +156,7 @@ Ref new_tensor(const Torch& torch, DType dtype, LayoutView layout, void*& addres
   // PyTorch warns of new tensors of complex32.
   if (!torch.modes.any() && count_elems(layout) > 0 && dtype != DType::kComplex32) {
     Ref tensor = Ref::steal(PyObject_Vectorcall(torch.empty_strided, arguments, 2, kKeywords));
-    if (!tensor) return {};
+    if (!tensor) return refuse_memory();
     if (is_plain_tensor(torch, tensor.get())) address = address_of(torch, tensor.get());
     if (address != nullptr) return tensor;
   }
@@ -261,6 +269,19 @@ PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request) {
   PyObject* device = request.device ? request.device.get() : Py_None;
   return finish(request, Ref::steal(PyObject_CallFunctionObjArgs(torch.move, tensor, device,
                                                                  Py_True, nullptr)));
+}
+
+bool share_at_sight(const Torch& torch, PyObject* array, Ref& result) {
+  static_assert(alignof(double) == sizeof(double));  // NumPy's "aligned" is the plan's
+  auto* ndarray = reinterpret_cast<PyArrayObject*>(array);
+  // Row-major, aligned, writable and in native byte order: nothing of contract T3 is left to ask.
+  if (torch.exchange == nullptr || !PyArray_ISCARRAY(ndarray)) return false;
+  const auto type = numpy_type(PyArray_DESCR(ndarray));
+  if (!type || torch.dtypes[static_cast<std::size_t>(type->dtype)] == nullptr) return false;
+  const ArrayView view{PyArray_DATA(ndarray), type->dtype, false, false, layout_of(ndarray)};
+  if (count_elems(view.layout) == 0) return false;
+  result = Ref::steal(share_exchange(torch, view, array));
+  return true;
 }
 
 PyObject* land_torch(Arrival& arrival, const TorchRequest& request, PyObject* home) {

@@ -246,10 +246,7 @@ PyArray_Descr* parse_numpy_dtype(PyObject* given) {
 }
 
 void view_array(PyArrayObject* array, NumpyType type, Layout& layout, ArrayView& view) {
-  static_assert(sizeof(npy_intp) == sizeof(std::int64_t));
-  layout = Layout(LayoutView{PyArray_NDIM(array),
-                             reinterpret_cast<const std::int64_t*>(PyArray_DIMS(array)),
-                             reinterpret_cast<const std::int64_t*>(PyArray_STRIDES(array))});
+  layout = Layout(layout_of(array));
   view = ArrayView{PyArray_DATA(array), type.dtype, type.byte_swapped, !PyArray_ISWRITEABLE(array),
                    layout.view()};
 }

@@ -41,6 +41,13 @@ bool knows_descr(DType dtype);
 /// Read what `dtype=` was given. Null with TypeError set where it is no dtype.
 PyArray_Descr* parse_numpy_dtype(PyObject* given);
 
+/// Return shape and strides where the array has them, which Python code may change.
+inline LayoutView layout_of(PyArrayObject* array) {
+  static_assert(sizeof(npy_intp) == sizeof(std::int64_t));
+  return {PyArray_NDIM(array), reinterpret_cast<const std::int64_t*>(PyArray_DIMS(array)),
+          reinterpret_cast<const std::int64_t*>(PyArray_STRIDES(array))};
+}
+
 /// Fill view and layout from an array whose dtype the core knows.
 void view_array(PyArrayObject* array, NumpyType type, Layout& layout, ArrayView& view);
 

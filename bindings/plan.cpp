@@ -69,7 +69,7 @@ class PlanWalk final : public Walk {
     if (arrived != Arrived::kYes) return arrived;
     if (arrival.origin == Origin::kTensor) {
       const int requires_grad = loaded_torch()->facts.requires_grad(leaf);
-      if (requires_grad < 0) return Arrived::kError;
+      if (requires_grad < 0) PyErr_Clear();  // a subclass that does not say
       arrival.facts.requires_grad = requires_grad == 1;
     }
     result = Ref::borrow(leaf);

@@ -54,6 +54,10 @@ struct TorchRequest {
   bool requires_grad = false;
 
   bool never_copies() const { return options.copy == Copy::kNever; }
+  /// Say whether a share is always the answer for an array that PyTorch can hold.
+  bool changes_nothing() const {
+    return options.copy != Copy::kAlways && !options.dtype && is_host && !requires_grad;
+  }
 };
 
 }  // namespace ashore::python

@@ -127,18 +127,20 @@ Ref share_fresh(const Torch& torch, PyObject* tensor) {
   }
   if (!is_on_tensor_memory(array.get())) return {};
   auto* ndarray = reinterpret_cast<PyArrayObject*>(array.get());
-  const LayoutView layout{PyArray_NDIM(ndarray),
-                          reinterpret_cast<const std::int64_t*>(PyArray_DIMS(ndarray)),
-                          reinterpret_cast<const std::int64_t*>(PyArray_STRIDES(ndarray))};
-  Extent extent;
-  if (!measure_extent(layout, PyArray_ITEMSIZE(ndarray), extent) ||
-      torch.facts.storage_holds(tensor, extent.high, PyArray_ITEMSIZE(ndarray)) != 1) {
+  const LayoutView layout = layout_of(ndarray);
+  const std::int64_t item_bytes = PyArray_ITEMSIZE(ndarray);
+  std::int64_t end_bytes = count_elems(layout) * item_bytes;
+  if (!PyArray_IS_C_CONTIGUOUS(ndarray)) {
+    Extent extent;
+    if (!measure_extent(layout, item_bytes, extent)) return {};
+    end_bytes = extent.high;
+    if (has_internal_overlap(layout, item_bytes)) {
+      PyArray_CLEARFLAGS(ndarray, NPY_ARRAY_WRITEABLE);  // contract N3
+    }
+  }
+  if (torch.facts.storage_holds(tensor, end_bytes, item_bytes) != 1) {
     PyErr_Clear();
     return {};
-  }
-  if (!PyArray_IS_C_CONTIGUOUS(ndarray) &&
-      has_internal_overlap(layout, PyArray_ITEMSIZE(ndarray))) {
-    PyArray_CLEARFLAGS(ndarray, NPY_ARRAY_WRITEABLE);  // contract N3
   }
   return array;
 }
@@ -158,6 +160,8 @@ PyObject* share_tensor(const Torch& torch, const Arrival& arrival, bool read_onl
     g_guess.was_wrong(tensor);
     if (!lock_directly(torch, arrival))
       storage = Ref::steal(PyObject_CallOneArg(torch.lock, tensor));
+    // PyTorch lets other threads run on the way to the lock.
+    if (!storage || !is_where_it_was(arrival)) return nullptr;
   }
   return storage ? wrap_memory(arrival.facts.view, read_only, std::move(storage)) : nullptr;
 }

@@ -17,6 +17,9 @@ Arrived convert_array(PyObject* object, const TorchRequest& request, Ref& result
     result = Ref::steal(tensor_to_torch(object, request));
     return result ? Arrived::kYes : Arrived::kError;
   }
+  if (is_ndarray && request.changes_nothing() && share_at_sight(*request.torch, object, result)) {
+    return result ? Arrived::kYes : Arrived::kError;
+  }
   Arrival arrival;
   const Arrived arrived = is_ndarray ? arrive_ndarray(object, arrival)
                                      : arrive(object, request.never_copies(), arrival);

@@ -115,6 +115,7 @@ bool load(PyObject* module) {
       {&torch.describe, ours.get(), "describe"},
       {&torch.fetch, ours.get(), "fetch"},
       {&torch.lock, ours.get(), "lock"},
+      {&torch.address, ours.get(), "address"},
       {&torch.empty_strided, module, "empty_strided"},
       {&torch.host, ours.get(), "HOST"},
       {&torch.empty_guarded, ours.get(), "empty_guarded"},
@@ -311,11 +312,10 @@ bool Modes::find(PyObject* c_module) {
   function_modes_.function = PyObject_GetAttrString(c_module, "_is_torch_function_mode_enabled");
   dispatch_modes_.function = PyObject_GetAttrString(c_module, "_len_torch_dispatch_stack");
   if (function_modes_.function == nullptr || dispatch_modes_.function == nullptr) return false;
-  find_symbol("libc10.so", "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv",
-              native_count_dispatch_);
-  if (native_count_dispatch_ != nullptr) {
-    find_symbol("libtorch_cpu.so", "_ZN2at4impl27torch_function_mode_enabledEv",
-                native_any_function_);
+  find_symbol("libc10.so", "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv", count_dispatch_);
+  if (count_dispatch_ != nullptr) {
+    find_symbol("libtorch_cpu.so", "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv",
+                count_function_);
   }
   return true;
 }
@@ -336,7 +336,9 @@ void* address_of(const Torch& torch, PyObject* tensor) {
   if (torch.facts.read(tensor, read)) {
     return read.data == nullptr ? nullptr : static_cast<char*>(read.data) + read.byte_offset;
   }
-  Ref address = Ref::steal(torch.data_ptr(tensor));
+  Ref address =
+      Ref::steal(is_plain_tensor(torch, tensor) ? torch.data_ptr(tensor)
+                                                : PyObject_CallOneArg(torch.address, tensor));
   void* known = address ? PyLong_AsVoidPtr(address.get()) : nullptr;
   PyErr_Clear();
   return known;

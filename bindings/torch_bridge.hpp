@@ -50,8 +50,8 @@ class Modes {
   /// C++ library. Returns false with an error set.
   bool find(PyObject* c_module);
   bool any() const {
-    if (native_any_function_ == nullptr) return function_modes_.truth() || dispatch_modes_.truth();
-    return native_any_function_() || native_count_dispatch_() > 0;
+    if (count_function_ == nullptr) return function_modes_.truth() || dispatch_modes_.truth();
+    return count_function_() > 0 || count_dispatch_() > 0;
   }
 
  private:
@@ -60,9 +60,8 @@ class Modes {
     PyObject* function = nullptr;
   };
   Question function_modes_, dispatch_modes_;
-  bool (*native_any_function_)() = nullptr;  // at::impl::torch_function_mode_enabled()
-  std::int64_t (*native_count_dispatch_)() =
-      nullptr;  // c10::impl::TorchDispatchModeTLS::stack_len()
+  std::int64_t (*count_function_)() = nullptr;  // at::impl::PythonTorchFunctionTLS::stack_len()
+  std::int64_t (*count_dispatch_)() = nullptr;  // c10::impl::TorchDispatchModeTLS::stack_len()
 };
 
 /// Facts of a tensor asked of PyTorch's C++ library itself, at a tenth of what the Python slots
@@ -142,8 +141,8 @@ struct Torch {
   PyObject* carriers[kDTypeCount] =
       {};  ///< of each: itself if Tensor.numpy() takes it, else one of the same size that it takes
   // Functions of ashore/_torch.py, documented there.
-  PyObject *describe = nullptr, *fetch = nullptr, *lock = nullptr, *empty_guarded = nullptr,
-           *wrap = nullptr;
+  PyObject *describe = nullptr, *fetch = nullptr, *lock = nullptr, *address = nullptr,
+           *empty_guarded = nullptr, *wrap = nullptr;
   PyObject *is_on = nullptr, *device_of = nullptr, *move = nullptr, *parse_device = nullptr,
            *parse_dtype = nullptr;
   PyObject *dtype_name = nullptr, *default_dtypes = nullptr;

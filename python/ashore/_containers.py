@@ -29,16 +29,16 @@ def take_apart(x: Any) -> Parts | None:
     registered = _registered_node(x, kind)
     if registered is not None:
         return registered
-    if isinstance(x, dict):
+    if issubclass(kind, dict):
         return list(x.values()), list(x.keys()), False, _guard(kind, _dict_rebuilder(x, kind))
-    if isinstance(x, tuple):
+    if issubclass(kind, tuple):
         fields = list(getattr(kind, "_fields", ()))
         return list(x), fields, bool(fields), _guard(kind, _tuple_rebuilder(x, kind))
-    if isinstance(x, list):
+    if issubclass(kind, list):
         return list(x), [], False, _guard(kind, _filled_copy(x))
-    if isinstance(x, UserDict):
+    if issubclass(kind, UserDict):
         return list(x.values()), list(x.keys()), False, _guard(kind, _mapping_copy(x))
-    if isinstance(x, UserList):
+    if issubclass(kind, UserList):
         return list(x), [], False, _guard(kind, _filled_copy(x))
     if hasattr(kind, "__dataclass_fields__") and not any(
         hasattr(x, name) for name in _ARRAY_PROTOCOLS

@@ -112,12 +112,13 @@ def _is_uninitialized(tensor: torch.Tensor) -> bool:
     return module is not None and isinstance(tensor, module.UninitializedTensorMixin)
 
 
-def _address(tensor: torch.Tensor) -> int:
+def address(tensor: torch.Tensor) -> int:
     """Return the address of the first element; 0 where there is no memory."""
-    try:
-        return tensor.data_ptr()
-    except (RuntimeError, NotImplementedError):
-        return 0
+    with _without_overrides():
+        try:
+            return torch.Tensor.data_ptr(tensor)
+        except (RuntimeError, NotImplementedError):
+            return 0
 
 
 def _reaches_past_storage(tensor: torch.Tensor) -> bool:
@@ -173,18 +174,19 @@ def describe(
         name = NAMES.get(tensor.dtype)
         if name is None:
             _refuse(f"{tensor.dtype} has no NumPy twin; convert the tensor to another dtype first")
-        conj, neg = tensor.is_conj(), tensor.is_neg()
+        # What is read is asked of PyTorch's own class: a subclass may tell whatever it likes.
+        conj, neg = torch.Tensor.is_conj(tensor), torch.Tensor.is_neg(tensor)
         zeros = bool(getattr(tensor, "_is_zerotensor", bool)())
         on_device = tensor.device.type != "cpu"
-        address = 0 if zeros else _address(tensor)
-        if address and not on_device and _reaches_past_storage(tensor):
+        first = 0 if zeros else address(tensor)
+        if first and not on_device and _reaches_past_storage(tensor):
             _refuse_without_memory(tensor)
         # A device tensor of PyTorch's own class may keep its address to itself; any other without
         # memory is a wrapper.
-        if not address and not zeros and tensor.numel() and not (on_device and _is_plain(tensor)):
+        if not first and not zeros and tensor.numel() and not (on_device and _is_plain(tensor)):
             _refuse_without_memory(tensor)
-        strides = tuple(tensor.stride())
-        return name, tuple(tensor.shape), strides, address, on_device, conj, neg, zeros
+        shape, strides = torch.Tensor.size(tensor), torch.Tensor.stride(tensor)
+        return name, tuple(shape), tuple(strides), first, on_device, conj, neg, zeros
 
 
 def samples() -> tuple[torch.Tensor, ...]:

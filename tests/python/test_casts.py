@@ -15,13 +15,20 @@ BUILTIN = (
 ).split()
 ML = (
     "bfloat16 float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 "
-    "float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int2 int4 uint2 uint4"
+    "float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int1 int2 int4 uint1 "
+    "uint2 uint4 complex32 bcomplex32"
 ).split()
-SMALL = [name for name in ML if not name.startswith(("int", "uint"))] + ["float16"]
+TINY = ("int1", "int2", "int4", "uint1", "uint2", "uint4")
+PARTS = {"complex32": np.float16, "bcomplex32": ml_dtypes.bfloat16}
+SMALL = [name for name in ML if name not in TINY and name not in PARTS] + ["float16"]
 
 
 def dtype_of(name: str) -> np.dtype:
     return np.dtype(getattr(ml_dtypes, name)) if name in ML else np.dtype(name)
+
+
+def is_complex(name: str) -> bool:
+    return "complex" in name or name == "clongdouble"
 
 
 def is_integer(name: str) -> bool:
@@ -35,10 +42,12 @@ def values_for(name: str) -> np.ndarray:
     rng = np.random.default_rng(7)
     if name == "bool":
         return np.array([False, True])
-    if name in ("int2", "int4", "uint2", "uint4"):
+    if name in TINY:
         width, signed = int(name[-1]), name[0] == "i"
         low, high = (-(1 << width - 1), 1 << width - 1) if signed else (0, 1 << width)
         return np.arange(low, high).astype(dtype)
+    if name in PARTS:
+        return values_for("complex64").astype(dtype)
     if dtype.itemsize == 1 and name in ML:
         bits = {"float6_e2m3fn": 64, "float6_e3m2fn": 64, "float4_e2m1fn": 16}.get(name, 256)
         return np.arange(bits, dtype=np.uint8).view(dtype)
@@ -85,7 +94,7 @@ def in_range(values: np.ndarray, target: str) -> np.ndarray:
         wide = values.astype(np.longdouble)
     if target == "bool":
         return np.ones(values.shape, bool)
-    if target in ("int2", "int4", "uint2", "uint4"):
+    if target in TINY:
         width, signed = int(target[-1]), target[0] == "i"
         low, high = (-(1 << width - 1), 1 << width - 1) if signed else (0, 1 << width)
     else:
@@ -97,6 +106,10 @@ def in_range(values: np.ndarray, target: str) -> np.ndarray:
 
 def assert_same_values(got: np.ndarray, want: np.ndarray) -> None:
     assert got.dtype == want.dtype and got.shape == want.shape
+    if want.dtype.name in PARTS:
+        part = PARTS[want.dtype.name]
+        assert_same_values(got.view(part), want.view(part))
+        return
     if want.dtype.kind == "c":
         for part in ("real", "imag"):
             assert_same_values(getattr(got, part), getattr(want, part))
@@ -114,18 +127,27 @@ def assert_same_values(got: np.ndarray, want: np.ndarray) -> None:
 @pytest.mark.parametrize(("source", "target"), list(itertools.product(BUILTIN + ML, repeat=2)))
 def test_c4_values_are_those_of_astype(source: str, target: str) -> None:
     values = values_for(source)
-    if values.dtype.kind == "c" and dtype_of(target).kind != "c":
+    if is_complex(source) and not is_complex(target):
         with pytest.raises(TypeError, match="imaginary"):
             ashore.to_numpy(values, dtype=target)
         return
     if is_integer(target) and not is_integer(source):
         values = values[in_range(values, target)]
-    try:
-        with np.errstate(all="ignore"):
-            want = values.astype(dtype_of(target))
-    except TypeError:
-        pytest.skip(f"NumPy has no cast from {source} to {target}")
-    assert_same_values(ashore.to_numpy(values, dtype=target), want)
+    assert_same_values(ashore.to_numpy(values, dtype=target), by_astype(values, source, target))
+
+
+def by_astype(values: np.ndarray, source: str, target: str) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        try:
+            # ml_dtypes 0.6 gives 1+0j for every number here.
+            if {source, target} != set(PARTS):
+                return values.astype(dtype_of(target))
+        except TypeError:
+            pass
+        # NumPy has no cast between some of ml_dtypes' types; the first step of this one is exact.
+        whole = is_integer(source) and is_integer(target)
+        between = np.complex64 if is_complex(source) else np.int8 if whole else np.float32
+        return values.astype(between).astype(dtype_of(target))
 
 
 @pytest.mark.parametrize("target", ["int8", "int16", "int32", "int64", "uint8", "uint32", "uint64"])

@@ -9,6 +9,7 @@ import os
 import sys
 import time
 import types
+import unittest.mock
 from typing import Any, ClassVar, NamedTuple
 
 import ashore
@@ -179,6 +180,13 @@ def test_k1_a_dataclass_with_an_array_protocol_is_an_array() -> None:
 
     assert is_plain_array(ashore.to_numpy(Image(T)))
     assert is_plain_array(ashore.to_numpy([Image(T)])[0])
+
+
+def test_k1_an_object_is_what_its_type_is() -> None:
+    for spec in (dict, list, tuple, collections.UserDict):
+        mock = unittest.mock.Mock(spec=spec)  # says that its class is `spec`
+        assert ashore.to_numpy({"x": mock})["x"] is mock
+        refuses(TypeError, lambda mock=mock: ashore.to_numpy(mock), "Mock")
 
 
 def test_k1_what_cannot_be_rebuilt_is_named() -> None:

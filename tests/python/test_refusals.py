@@ -277,6 +277,7 @@ def test_e1_refusals_leave_no_reference_behind() -> None:
     array = np.ma.array([1.0])
     tensor = torch.eye(2).to_sparse()
     plain = torch.ones(3)
+    gc.collect()
     counts = [sys.getrefcount(x) for x in (array, tensor, plain, None)]
     for _ in range(1000):
         item = Item()
@@ -293,4 +294,5 @@ def test_e1_refusals_leave_no_reference_behind() -> None:
     gc.collect()
     assert watch() is None
     after = [sys.getrefcount(x) for x in (array, tensor, plain, None)]
-    assert after[:3] == counts[:3] and abs(after[3] - counts[3]) < 500
+    # The collector may free what earlier tests left, so None may lose references, but gain none.
+    assert after[:3] == counts[:3] and after[3] - counts[3] < 500

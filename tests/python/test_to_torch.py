@@ -225,3 +225,17 @@ def test_t1_containers_of_tensors_and_arrays() -> None:
     x: Any = ashore.to_torch({"a": np.ones(2), "b": [plain, None, "text", 3, (np.zeros(1),)]})
     assert x["b"][0] is plain and x["b"][1:4] == [None, "text", 3]
     assert x["a"].dtype == torch.float64 and x["b"][4][0].tolist() == [0]
+
+
+def test_e2_not_enough_memory() -> None:
+    wide = np.broadcast_to(np.zeros(1), (1 << 45,))
+    for call in (
+        lambda: ashore.to_torch(wide),
+        lambda: ashore.to_torch(wide, dtype="float32"),
+        lambda: ashore.to_torch(torch.zeros(1).expand(1 << 45), copy=True),
+        lambda: ashore.to_numpy(wide, copy=True),
+    ):
+        refuses(MemoryError, call, "allocate")
+    bytes_ = np.broadcast_to(np.zeros(1, np.int8), (1 << 62,))
+    for convert in (ashore.to_torch, ashore.to_numpy, ashore.plan):
+        refuses(ValueError, lambda convert=convert: convert(bytes_, dtype="float64"), "63 bits")
