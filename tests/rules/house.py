@@ -71,7 +71,7 @@ ROOMS = """
     CMakeLists.txt CMakePresets.json pyproject.toml
     README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE
     include/ashore/*.hpp
-    src/core/*.[ch]pp src/host/*.[ch]pp src/format/*.[ch]pp src/device/*.[ch]pp
+    src/core/*.[ch]pp src/host/*.[ch]pp src/format/*.[ch]pp src/device/*.[ch]pp src/device/*.inc
     src/ingest/*.[ch]pp src/plan/*.[ch]pp src/copy/*.[ch]pp src/convert/*.[ch]pp
     src/emit/*.[ch]pp src/collect/*.[ch]pp src/pipeline.cpp
     bindings/CMakeLists.txt bindings/*.[ch]pp
