@@ -15,4 +15,6 @@ class Row(NamedTuple):
 
 COMMANDS: dict[str, Row] = {
     "demo": Row("ashore.demo.command", "demo", "Train, evaluate and bring the results ashore."),
+    "run": Row("ashore.cli.run", "run", "Run a Python program with an emulated GPU."),
+    "emulate": Row("ashore.cli.emulate", "emulate", "Compile and set up the emulated GPU."),
 }

@@ -1,0 +1,169 @@
+"""The system's C++ compiler: which one, and several of its jobs at once; used by the build."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ashore.emulate._build_error import CannotEmulate
+from ashore.emulate._build_progress import Progress
+
+_OLDEST = {"g++": 12, "clang++": 14}
+_OTHERS = [*(f"g++-{n}" for n in range(15, 11, -1)), *(f"clang++-{n}" for n in range(21, 13, -1))]
+_BYTES_PER_JOB = 3 << 29  # of memory; a file that includes ATen takes about 1 GB
+_SHOWN_ERRORS = 3
+
+
+class Compiler(NamedTuple):
+    """A command that compiles C++20 and the first line of what it says of its version."""
+
+    command: tuple[str, ...]
+    version: str
+
+
+class Job(NamedTuple):
+    """One command of a build."""
+
+    title: str
+    command: Sequence[str]
+
+
+def find_compiler() -> Compiler | None:
+    """Return $CXX, or the first compiler on the path that is new enough; None if there is none."""
+    chosen = shlex.split(os.environ.get("CXX", ""))
+    if chosen:
+        version = _version(chosen)
+        if version is None:
+            raise CannotEmulate(f"CXX={shlex.join(chosen)} cannot be run; name a C++ compiler")
+        return Compiler(tuple(chosen), version)
+    for name in (*_OLDEST, *_OTHERS):
+        version = _version([name])
+        if version is not None and _is_new_enough(version):
+            return Compiler((name,), version)
+    return None
+
+
+def no_compiler() -> CannotEmulate:
+    """Return the error for a machine without one."""
+    needed = " or ".join(f"{name} {oldest}" for name, oldest in _OLDEST.items())
+    return CannotEmulate(
+        f"the emulated GPU is compiled on first use and there is no C++ compiler ({needed}, or "
+        "newer): install g++, or name one in CXX"
+    )
+
+
+def run_jobs(
+    jobs: Sequence[Job], workers: int, log: Path, folder: Path, progress: Progress
+) -> None:
+    """Run the commands, so many at once; the first that fails ends the others with CannotEmulate.
+
+    What they print goes to `log`, their temporary files into `folder`.
+    """
+    waiting = list(reversed(jobs))
+    running: list[tuple[Job, subprocess.Popen[bytes], Path]] = []
+    environment = {**os.environ, "TMPDIR": str(folder), "LC_ALL": "C"}
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                job = waiting.pop()
+                said = folder / f"said-{len(waiting)}"
+                with said.open("wb") as output:
+                    process = subprocess.Popen(
+                        job.command,
+                        stdin=subprocess.DEVNULL,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                        env=environment,
+                    )
+                running.append((job, process, said))
+            for one in [one for one in running if one[1].poll() is not None]:
+                running.remove(one)
+                _finish(*one, log)
+                progress.step()
+            progress.tick()
+            time.sleep(0.02)
+    finally:
+        for _, process, _ in running:
+            process.kill()
+        for _, process, _ in running:
+            process.wait()
+
+
+def worker_count(folder: str = "/sys/fs/cgroup", meminfo: str = "/proc/meminfo") -> int:
+    """Return how many jobs may run at once: $ASHORE_JOBS, else what cores and memory allow."""
+    wanted = os.environ.get("ASHORE_JOBS", "")
+    if wanted.isdecimal() and int(wanted) > 0:
+        return int(wanted)
+    count = len(os.sched_getaffinity(0))
+    quota = _cgroup_cores(Path(folder))
+    if quota is not None:
+        count = min(count, max(1, round(quota)))
+    try:
+        free = re.search(r"^MemAvailable:\s+(\d+) kB", Path(meminfo).read_text(), re.MULTILINE)
+    except OSError:
+        free = None
+    return count if free is None else max(1, min(count, int(free[1]) * 1024 // _BYTES_PER_JOB))
+
+
+def _cgroup_cores(folder: Path) -> float | None:
+    """Return the cores that the control group allows (version 2, then 1), None for all."""
+    try:
+        quota, period = (folder / "cpu.max").read_text().split()
+    except (OSError, ValueError):
+        try:
+            quota, period = (
+                (folder / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period")
+            )
+        except OSError:
+            return None
+    try:
+        cores = int(quota) / int(period)
+    except (ValueError, ZeroDivisionError):  # "max"
+        return None
+    return cores if cores > 0 else None
+
+
+def _version(command: list[str]) -> str | None:
+    if shutil.which(command[0]) is None:
+        return None
+    try:
+        said = subprocess.run(
+            [*command, "--version"], capture_output=True, stdin=subprocess.DEVNULL, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = said.stdout.decode(errors="replace").splitlines()
+    return lines[0] if said.returncode == 0 and lines else None
+
+
+def _is_new_enough(version: str) -> bool:
+    if found := re.search(r"clang version (\d+)", version):
+        return int(found[1]) >= _OLDEST["clang++"]
+    found = re.search(r"\) (\d+)\.\d+", version) or re.search(r" (\d+)\.\d+", version)
+    return found is None or int(found[1]) >= _OLDEST["g++"]
+
+
+def _finish(job: Job, process: subprocess.Popen[bytes], said: Path, log: Path) -> None:
+    text = said.read_text(errors="replace")
+    said.unlink()
+    with log.open("a") as file:
+        file.write(f"{shlex.join(job.command)}\n{text}\n")
+    if process.returncode == 0:
+        return
+    if "No space left on device" in text:
+        raise OSError(28, "No space left on device", str(said.parent))
+    lines = [" ".join(line.split()) for line in text.splitlines() if "rror:" in line]
+    shown = lines[:_SHOWN_ERRORS] or [text.strip().splitlines()[-1] if text.strip() else ""]
+    code = process.returncode
+    status = f"signal {-code}" if code < 0 else f"exit status {code}"
+    raise CannotEmulate(
+        f"{job.title} failed ({status}): {' | '.join(filter(None, shown)) or 'it said nothing'}; "
+        f"all of it is in {log}"
+    )
