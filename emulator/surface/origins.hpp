@@ -1,0 +1,16 @@
+// Lines of the user's program as numbers, and the waits that each of them caused.
+#pragma once
+
+#include "python.hpp"
+
+namespace ashore::emulator::surface {
+
+/// Ask for the user's line at each copy and each wait from now on. Frames of files whose names
+/// start with one of `prefixes` (a tuple of strings) are not the user's.
+void watch_lines(PyObject* prefixes);
+/// A list of (what, file, line, count).
+Object list_waits();
+/// "file:line" of a number, or None.
+Object describe_origin(PyObject* number);
+
+}  // namespace ashore::emulator::surface
