@@ -56,6 +56,10 @@ def collect() -> Statistics:
     counts = native.statistics() if native is not None else {}
     waits = [Wait(*row) for row in native.list_waits()] if native is not None else []
     waits.sort(key=lambda wait: (-wait.times, wait))
+    devices = [
+        _device_memory(index, options.name, options.memory_bytes)
+        for index in range(options.devices)
+    ]
     numbers = [counts.get(name, 0) for name in _COUNTS]
     return Statistics._make([tuple(devices), *numbers, tuple(waits)])
 
