@@ -74,4 +74,6 @@ def options_of(
     devices: int, memory: int, late_copies: bool, strict_sync: bool, name: str
 ) -> spelling.Options:
     """Return the options that the parameters say."""
+    if strict_sync and not late_copies:
+        raise click.UsageError("--strict-sync is about late copies: drop it or --no-late-copies")
     return spelling.Options(devices, memory, late_copies, strict_sync, name)

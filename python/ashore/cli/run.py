@@ -119,19 +119,22 @@ def run(
         environment = with_emulation(os.environ, options_of(**machine), report)
     if not sys.executable:
         raise CannotRun("this Python does not know its own executable")
-    command = [sys.executable, *_our_flags(), *ctx.meta["ashore.python"], *program]
+    command = [sys.executable, *_our_flags(ctx), *ctx.meta["ashore.python"], *program]
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
     os.execve(sys.executable, command, environment)
 
 
-def _our_flags() -> list[str]:
-    """Return the options that this Python was started with and that the program should have."""
-    import subprocess
-
-    flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    by_hand = "-m" in sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv) + 1]
-    # A console script may have these in its first line, where they speak of ashore alone.
-    dropped = {"-I", "-E"} if by_hand else {"-I", "-E", "-P", "-s"}
-    return [flag for flag in flags if flag not in dropped]
+def _our_flags(ctx: click.Context) -> list[str]:
+    """Return the options of Python that ashore itself was started with, for the program."""
+    words = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv) + 1]
+    by_hand = "-m" in words  # else it is our script, whose first line may have some for itself
+    flags: list[str] = []
+    while words and not _starts_program(words[0]):
+        word = words.pop(0)
+        if not by_hand and word[1:2] not in _PYTHON_VALUES:
+            word = "-" + "".join(letter for letter in word[1:] if letter not in "EIPs")
+        if word != "-":
+            flags += _python_option(word, words, ctx)
+    return flags

@@ -53,7 +53,8 @@ def remove_hook() -> None:
 
 def is_started() -> bool:
     """Tell whether this process has an emulated GPU."""
-    return "_ashore_cuda" in sys.modules
+    module = sys.modules.get("ashore.emulate")
+    return module is not None and bool(module.is_running())
 
 
 def start(options: Options) -> None:
@@ -64,9 +65,7 @@ def start(options: Options) -> None:
 
     emulate.start(**options.arguments())
     if REPORT in os.environ:
-        from ashore.emulate._report import watch
-
-        watch()
+        emulate.watch_lines()
 
 
 def start_here() -> None:

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from ashore.emulate._options import MOST_DEVICES, Options, device_count, size_bytes
 
 if TYPE_CHECKING:
@@ -163,9 +164,9 @@ def _device_count() -> int:
 
 
 def _is_emulated() -> bool:
-    from ashore.emulate._children import is_started
+    from ashore.emulate import is_running
 
-    return is_started()
+    return is_running()
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

@@ -6,8 +6,6 @@ shadows, and costs no more than a finder until torch is imported. Any Python 3 m
 so it imports nothing that is not there anyway.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 
@@ -22,7 +20,7 @@ class TorchHook:
     ashore_hook = True
     _asking = False
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "Any":
         """Return the spec of torch; asking for it (without an import) starts nothing."""
         if name != "torch" or self._asking:
             return None
@@ -34,7 +32,7 @@ class TorchHook:
         loader = getattr(spec, "loader", None)
         if loader is not None:
 
-            def create_module(spec: Any) -> Any:
+            def create_module(spec: "Any") -> "Any":
                 del loader.create_module
                 if self in sys.meta_path:
                     sys.meta_path.remove(self)
@@ -45,7 +43,7 @@ class TorchHook:
         return spec
 
 
-def _find_spec(name: str, path: Any, target: Any) -> Any:
+def _find_spec(name: str, path: "Any", target: "Any") -> "Any":
     for finder in list(sys.meta_path):
         find_spec = getattr(finder, "find_spec", None)
         spec = find_spec(name, path, target) if find_spec is not None else None
@@ -54,21 +52,21 @@ def _find_spec(name: str, path: Any, target: Any) -> Any:
     return None
 
 
-def _start(spec: Any) -> Any:
+def _start(spec: "Any") -> "Any":
     """Start the emulated GPU; return the module if that has imported torch already."""
     _load("ashore.emulate._children").start_here()
     module = sys.modules.get("torch")
     if module is not None:
         loader = spec.loader
 
-        def exec_module(module: Any) -> None:
+        def exec_module(module: "Any") -> None:
             del loader.exec_module
 
         loader.exec_module = exec_module
     return module
 
 
-def _load(name: str) -> Any:
+def _load(name: str) -> "Any":
     """Import a module of ashore, which may lie where only the first process looked."""
     try:
         __import__(name)
