@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include "emulator.hpp"
+#include "misuse.hpp"
 #include "origins.hpp"
 #include "parts.hpp"
 #include "simulator.hpp"
@@ -53,7 +54,7 @@ PyObject* make_module() {
       function<&statistics>("statistics"),
       function<&watch_lines>("watch_lines"),
       function<&list_waits>("list_waits"),
-      function<&describe_origin>("describe_origin"),
+      function<&report_misuse>("report_misuse"),
       function<&stop>("stop_autograd"),
       {},
   };

@@ -114,16 +114,12 @@ Object list_waits() {
   return list;
 }
 
-Object describe_origin(PyObject* argument) {
-  const std::int64_t number = to_int(argument, "expected the number of a line");
+std::string origin_text(std::uint64_t number) {
   Book& all = book();
-  Line line;
-  {
-    const std::lock_guard lock(all.mutex);
-    if (number <= 0 || static_cast<std::size_t>(number) > all.lines.size()) return none();
-    line = all.lines[static_cast<std::size_t>(number) - 1];
-  }
-  return to_python(line.file + ":" + std::to_string(line.number));
+  const std::lock_guard lock(all.mutex);
+  if (number == 0 || number > all.lines.size()) return {};
+  const Line& line = all.lines[number - 1];
+  return line.file + ":" + std::to_string(line.number);
 }
 
 }  // namespace ashore::emulator::surface

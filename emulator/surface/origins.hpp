@@ -10,7 +10,7 @@ namespace ashore::emulator::surface {
 void watch_lines(PyObject* prefixes);
 /// A list of (what, file, line, count).
 Object list_waits();
-/// "file:line" of a number, or None.
-Object describe_origin(PyObject* number);
+/// "file:line" of a number; empty where it stands for no line.
+std::string origin_text(std::uint64_t number);
 
 }  // namespace ashore::emulator::surface

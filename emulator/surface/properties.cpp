@@ -1,5 +1,4 @@
-// torch._C._CudaDeviceProperties: a GPU of the Hopper generation with the name and memory asked
-// for.
+// torch._C._CudaDeviceProperties: a Hopper GPU with the name and the memory that were asked for.
 #include <Python.h>
 
 #include <c10/util/Exception.h>

@@ -1,5 +1,6 @@
 // torch._C._cudart, _nvtx and _cudnn: the modules with which PyTorch offers NVIDIA's libraries to
 // Python. Source of names: torch/csrc/cuda/shared/*.cpp of PyTorch.
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/util/Exception.h>
 
 #include "emulator.hpp"
@@ -11,7 +12,6 @@ namespace {
 
 using device::Error;
 
-constexpr int kCudnnVersion = 91002;
 // What NVTX returns where no profiler listens.
 constexpr int kNoTracking = -2;
 
@@ -94,10 +94,11 @@ void ignore(PyObject*) {}
 Object start_device_range(PyObject*, PyObject*) { return none(); }
 void end_device_range(PyObject*, PyObject*) {}
 
+int cudnn_version_int() { return static_cast<int>(at::detail::getCUDAHooks().versionCuDNN()); }
 Object cudnn_version() {
-  return tuple(kCudnnVersion / 10000, kCudnnVersion / 100 % 100, kCudnnVersion % 100);
+  const int version = cudnn_version_int();
+  return tuple(version / 10000, version / 100 % 100, version % 100);
 }
-int cudnn_version_int() { return kCudnnVersion; }
 
 }  // namespace
 

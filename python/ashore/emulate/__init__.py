@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ashore.emulate._build_error import CannotEmulate
 from ashore.emulate._options import Options
+from ashore.emulate._unfinished_copy import UnfinishedCopy
 
 if TYPE_CHECKING:
     from ashore.emulate._statistics import Statistics
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CannotEmulate",
     "Options",
+    "UnfinishedCopy",
     "is_running",
     "options",
     "report",
@@ -47,7 +49,7 @@ def start(
     `memory` is each device's: a number of bytes, or a size such as "512MiB". With `late_copies` a
     non_blocking copy to the host arrives at the wait that orders it and not before; until then the
     destination holds poison: 0xFF in every byte, or with `poison="old"` what it held before.
-    `strict_sync` makes reading such a copy too early an error. `name` is what
+    With `strict_sync`, touching memory of a copy too early raises UnfinishedCopy. `name` is what
     `torch.cuda.get_device_name()` answers.
 
     A second call with the same arguments does nothing. The machine's own GPU is hidden from this

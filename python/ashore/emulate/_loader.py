@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 from ashore.emulate._build_error import CannotEmulate
 from ashore.emulate._options import Options
+from ashore.emulate._unfinished_copy import UnfinishedCopy
 
 # For developers: libraries to take instead of compiling, and where the simulated driver lies.
 EMULATOR_LIB = "ASHORE_EMULATOR_LIB"
@@ -195,6 +196,7 @@ def _complete_native_module(native: ModuleType) -> None:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     module.install(native, str(_running.libraries.simulator))
+    module.report_misuse(UnfinishedCopy, _running.options.strict_sync)
     with _lock:
         _surface = module
         if _wants_lines:
