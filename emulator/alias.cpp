@@ -123,8 +123,10 @@ Tensor Aliases::convert_members(const Tensor& tensor, bool to_cuda, Convert conv
 }
 
 const Storage& Aliases::host_storage(const Storage& on_device) {
-  for (const Pair& pair : pairs_) {
-    if (pair.on_device.is_alias_of(on_device)) return pair.on_host;
+  if (on_device.use_count() != 1) {  // else no other argument can have it
+    for (const Pair& pair : pairs_) {
+      if (pair.on_device.is_alias_of(on_device)) return pair.on_host;
+    }
   }
   StorageImpl* impl = on_device.unsafeGetStorageImpl();
   pairs_.push_back({on_device, new_storage(impl->nbytes(), borrow(impl), c10::GetCPUAllocator())});

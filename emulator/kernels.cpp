@@ -2,6 +2,7 @@
 #include "kernels.hpp"
 
 #include "copies.hpp"
+#include "hot.hpp"
 #include "storage.hpp"
 
 namespace ashore::emulator {
@@ -23,7 +24,9 @@ void install_kernels() {
   add_convolutions(table);
   add_recurrent_cells(table);
   add_cuda_only(table);
-  add_hot_kernels(table);
+  add_hot_arithmetic(table);
+  add_hot_network(table);
+  add_hot_lists(table);
   static auto* quantized = new torch::Library(torch::Library::IMPL, "aten",
                                               c10::DispatchKey::QuantizedCUDA, __FILE__, __LINE__);
   quantized->impl("copy_", copy_);

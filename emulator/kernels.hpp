@@ -34,7 +34,6 @@ void add_copies(KernelTable& table);           ///< copies.cpp
 void add_convolutions(KernelTable& table);     ///< convolution.cpp
 void add_recurrent_cells(KernelTable& table);  ///< recurrent.cpp
 void add_cuda_only(KernelTable& table);        ///< cuda_only.cpp
-void add_hot_kernels(KernelTable& table);  ///< hot.cpp: unboxed kernels of the most used operators
 
 /// Register all of them.
 void install_kernels();
