@@ -45,9 +45,12 @@ Object make_event(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 void from_ipc_handle(PyObject* args, PyObject* kwargs) {
   static const char* const kNames[] = {"device", "ipc_handle", nullptr};
   PyObject* device = nullptr;
-  const char* handle = nullptr;
-  Py_ssize_t size = 0;
-  parse(args, kwargs, "Os#", kNames, &device, &handle, &size);
+  PyObject* handle = nullptr;
+  parse(args, kwargs, "OO", kNames, &device, &handle);
+  TORCH_CHECK_TYPE(PyBytes_Check(handle),
+                   "from_ipc_handle(): argument 'ipc_handle' must be bytes, not ",
+                   Py_TYPE(handle)->tp_name);
+  const Py_ssize_t size = PyBytes_GET_SIZE(handle);
   TORCH_CHECK(size == kIpcHandleBytes, "cudaIpcEventHandle_t expects byte-like object of size ",
               kIpcHandleBytes, ", but got ", size);
   const Object made(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&THPDeviceType), device));
