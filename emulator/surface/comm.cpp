@@ -1,8 +1,8 @@
 // The semantics and the words of torch/csrc/cuda/comm.cpp of PyTorch, over ordinary copies.
 #include "comm.hpp"
 
-#include <ATen/ATen.h>
 #include <ATen/WrapDimUtils.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>

@@ -2,7 +2,8 @@
 // Source of names and keys: torch/csrc/cuda/Module.cpp of PyTorch.
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
-#include <torch/csrc/Storage.h>
+#include <c10/core/Storage.h>
+#include <torch/csrc/DynamicTypes.h>
 
 #include <algorithm>
 
@@ -48,8 +49,11 @@ int device_argument(PyObject* argument, const char* complaint) {
 }
 
 Object stats(PyObject* argument) {
-  const MemoryStats stats =
-      memory_stats(device_argument(argument, "invalid argument to memory_allocated"));
+  const int device = device_argument(argument, "invalid argument to memory_allocated");
+  const MemoryStats stats = [device] {
+    const GilRelease released;
+    return memory_stats(device);
+  }();
   Object result(PyDict_New());
   set_item(result, "num_alloc_retries", stats.num_alloc_retries);
   set_item(result, "num_ooms", stats.num_ooms);
@@ -223,9 +227,9 @@ void resize(PyObject* args, PyObject* kwargs) {
   PyObject* storage = nullptr;
   long long size = 0;
   parse(args, kwargs, "OL", kNames, &storage, &size);
-  TORCH_CHECK_TYPE(THPStorage_Check(storage), "expected torch.UntypedStorage");
+  TORCH_CHECK_TYPE(torch::isStorage(storage), "expected torch.UntypedStorage");
   TORCH_CHECK(size >= 0, "invalid storage size: ", size);
-  resize_storage(THPStorage_Unpack(storage).unsafeGetStorageImpl(), size);
+  resize_storage(torch::createStorage(storage).unsafeGetStorageImpl(), size);
 }
 
 }  // namespace

@@ -82,8 +82,11 @@ Object destroy_stream(PyObject* argument) {
 }
 
 Object get_memory_info(PyObject* argument) {
-  const auto [free_bytes, total_bytes] =
-      memory_info(static_cast<int>(to_int(argument, "expected the index of a device")));
+  const auto device = static_cast<int>(to_int(argument, "expected the index of a device"));
+  const auto [free_bytes, total_bytes] = [device] {
+    const GilRelease released;
+    return memory_info(device);
+  }();
   return tuple(free_bytes, total_bytes);
 }
 

@@ -9,3 +9,6 @@ class UnfinishedCopy(RuntimeError):
     Raised in the main thread right after the access. The message names the line that started the
     copy where it is known; the traceback shows the one that touched it.
     """
+
+
+UnfinishedCopy.__module__ = "ashore.emulate"
