@@ -77,7 +77,7 @@ def test_each_thing_in_the_key_counts(torch: Path, sources: Path, tmp_path: Path
     (sources / "emulator" / "numbers.hpp").write_text("constexpr int kNumber = 1;\n")
     assert is_new(torch), "a source"
     (sources / "src" / "device").mkdir(parents=True)
-    (sources / "src" / "device" / "new.hpp").write_text("#pragma once\n")
+    (sources / "src" / "device" / "driver_api.hpp").write_text("#pragma once\n")
     assert is_new(torch), "a header of the driver"
     assert is_new(write_torch(tmp_path / "other" / "torch", "2.13.1+cpu")), "the version of torch"
     same = write_torch(tmp_path / "third" / "torch")
@@ -254,3 +254,51 @@ def test_workers_follow_affinity_quota_and_memory(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASHORE_JOBS", "7")
         assert count(None) == 7
+
+
+def test_names_at_the_margin(tmp_path: Path) -> None:
+    from ashore.emulate._build_groups import names_in
+
+    text = """\
+#define SHORT 1
+using Entry = int (*)(int);
+namespace {
+constexpr int kRows[] = {1};
+struct Line {
+  int inside = 0;
+};
+std::uint64_t handle(int x) { return x; }
+template <typename T>
+T twice(T x) {
+  return x + x;
+}
+const std::map<int, int> table = {};
+}  // namespace
+void Class::method() {}
+"""
+    assert {"SHORT", "kRows", "Line", "handle", "twice", "table", "method"} <= names_in(text)
+    assert not {"inside", "namespace", "return", "using"} & names_in(text)
+
+
+def test_files_with_the_same_names_are_kept_apart(torch: Path, sources: Path) -> None:
+    for number in range(4):
+        (sources / "emulator" / f"part{number}.cpp").write_text(
+            f"namespace {{\nint own() {{ return {number}; }}\n}}\n"
+            f"int part{number}() {{ return own(); }}\n"
+        )
+    (sources / "emulator" / "other.cpp").write_text("int other() { return 1; }\n")
+    outcome = Outcome(torch, sources)
+    assert outcome.number == "42", outcome.err
+
+
+def test_what_does_not_compile_together_is_compiled_alone(torch: Path, sources: Path) -> None:
+    """A clash that no list of names shows."""
+    emulator = sources / "emulator"
+    for name in ("a", "b"):
+        (emulator / f"{name}.hpp").write_text("struct Same { int x; };\n")
+        (emulator / f"{name}.cpp").write_text(
+            f'#include "{name}.hpp"\nint {name}() {{ return 1; }}\n'
+        )
+    (emulator / "core.cpp").write_text('#include "a.hpp"\n' + (emulator / "core.cpp").read_text())
+    outcome = Outcome(torch, sources, ASHORE_JOBS="1")
+    assert outcome.number == "42", outcome.err

@@ -43,9 +43,10 @@ def ensure_built(
     torch = read_torch(torch_root)
     refuse_untried(torch)
     sources = sources or find_sources()
+    content = sources.digest()
     compiler = find_compiler()
     abi = (sys.implementation.cache_tag, SURFACE, platform.machine())
-    key = _digest(_FORMAT, sources.digest(), *FLAGS, *LINK_FLAGS, *map(str, (*torch, *abi)))[:24]
+    key = _digest(_FORMAT, content, *FLAGS, *LINK_FLAGS, *map(str, (*torch, *abi)))[:24]
     # Without a compiler an entry of any will do: images keep the emulator and drop the compiler.
     name = f"{key}-{_digest(*compiler.command, compiler.version)[:8]}" if compiler else key
     cache = BuildCache(cache_folder(), say)
@@ -66,6 +67,8 @@ def ensure_built(
             log.unlink(missing_ok=True)
             made = compile_all(compiler, sources, torch, folder, log)
             log.unlink(missing_ok=True)
+            if sources.digest() != content:
+                raise CannotEmulate("the emulator's sources changed meanwhile; try again")
             facts = {"torch": torch.version, "compiler": compiler.version}
             entry = cache.publish(made, name, facts)
     return build_of(entry, True)

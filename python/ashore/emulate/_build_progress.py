@@ -31,9 +31,10 @@ class Progress:
         self._drawn = ""
         self._moves = is_live(sys.stderr)
 
-    def step(self) -> None:
-        """Note that one more is done."""
+    def step(self, more: int = 0) -> None:
+        """Note that one is done, and that there are so many more than was thought."""
         self._done += 1
+        self._total += more
         self.tick()
 
     def tick(self) -> None:

@@ -11,8 +11,10 @@ from ashore.emulate._build_error import CannotEmulate
 # What of the tree goes into the libraries: folder, patterns.
 _PARTS = (
     ("emulator", ("*.cpp", "*.hpp", "*.py", "surface/*.cpp", "surface/*.hpp", "tables/*.yaml")),
-    ("src/core", ("*.hpp",)),
-    ("src/device", ("*.hpp", "*.inc")),
+    (
+        "src/device",
+        ("driver_api.hpp", "driver_functions.inc", "driver_table.hpp", "simulator_api.hpp"),
+    ),
 )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
 from ashore.emulate._build_error import CannotEmulate
+from ashore.emulate._build_groups import make_groups, write_group
 from ashore.emulate._build_progress import Progress
 from ashore.emulate._build_sources import SourceTree
 from ashore.emulate._compiler import Compiler, Job, run_jobs, worker_count
@@ -23,27 +25,45 @@ def compile_all(
 ) -> Path:
     """Compile in `folder` and return the folder in it that holds the libraries and nothing else."""
     made, generated = folder / "made", folder / "generated"
-    made.mkdir()
-    generated.mkdir()
-    files = sorted((*sources.core, *sources.surface), key=_size, reverse=True)
-    objects = {path: folder / f"{path.parent.name}-{path.stem}.o" for path in files}
-    compile_one = [*compiler.command, *FLAGS, *_include_flags(sources, torch, generated)]
-    stages = [
+    for new in (made, generated, folder / "core", folder / "surface"):
+        new.mkdir()
+    workers = worker_count()
+    command = [*compiler.command, *FLAGS, *_include_flags(sources, torch, generated), "-c"]
+    stages: list[list[Job]] = [
         [_generate(sources, torch, generated)],
         [
-            Job(f"compiling {path.name}", [*compile_one, "-c", str(path), "-o", str(made_of_it)])
-            for path, made_of_it in objects.items()
+            *_compile(command, sources.core, workers, folder / "core"),
+            *_compile(command, sources.surface, workers, folder / "surface"),
         ],
-        *_links(compiler, sources, torch, objects, made),
     ]
     what = f"compiling the emulated GPU for torch {torch.version} (once)"
-    progress = Progress(what, sum(map(len, stages)))
+    progress = Progress(what, sum(map(len, stages)) + 2)
     try:
         for stage in stages:
-            run_jobs(stage, worker_count(), log, folder, progress)
+            run_jobs(stage, workers, log, folder, progress)
+        for link in _links(compiler, torch, folder, made):
+            run_jobs([link], workers, log, folder, progress)
     finally:
         progress.close()
     return made
+
+
+def _compile(command: list[str], files: list[Path], workers: int, folder: Path) -> list[Job]:
+    """Make the jobs that leave all objects of a library in the folder."""
+
+    def one(source: Path, name: str, *instead: Job) -> Job:
+        made = folder / f"{name}.o"
+        return Job(f"compiling {source.name}", [*command, str(source), "-o", str(made)], instead)
+
+    jobs = []
+    for number, members in enumerate(make_groups(files, max(2, workers))):
+        singly = [one(path, path.stem) for path in members]
+        if len(members) > 1:
+            together = folder / f"group-{number}.cpp"
+            write_group(members, together)
+            singly = [one(together, together.stem, *singly)]
+        jobs += singly
+    return jobs
 
 
 def _include_flags(sources: SourceTree, torch: TorchBuild, generated: Path) -> list[str]:
@@ -74,38 +94,30 @@ def _generate(sources: SourceTree, torch: TorchBuild, generated: Path) -> Job:
     return Job("reading PyTorch's operators", command)
 
 
-def _links(
-    compiler: Compiler,
-    sources: SourceTree,
-    torch: TorchBuild,
-    objects: dict[Path, Path],
-    made: Path,
-) -> list[list[Job]]:
+def _links(compiler: Compiler, torch: TorchBuild, folder: Path, made: Path) -> Iterator[Job]:
     libraries = torch.root / "lib"
     link = [*compiler.command, *LINK_FLAGS]
     torch_flags = [f"-L{libraries}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{libraries}"]
     emulator = [
         *link,
         "-Wl,--no-undefined",
-        *(str(objects[path]) for path in sources.core),
+        *_objects(folder / "core"),
         *torch_flags,
         "-ldl",
         "-lpthread",
         *("-o", str(made / EMULATOR)),
     ]
+    yield Job("linking the emulator", emulator)
     surface = [
         *link,
-        *(str(objects[path]) for path in sources.surface),
+        *_objects(folder / "surface"),
         *(f"-L{made}", f"-l:{EMULATOR}", "-Wl,-rpath,$ORIGIN"),
         *torch_flags,
         "-ltorch_python",
         *("-o", str(made / SURFACE)),
     ]
-    return [
-        [Job("linking the emulator", emulator)],
-        [Job("linking its Python surface", surface)],
-    ]
+    yield Job("linking its Python surface", surface)
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size
+def _objects(folder: Path) -> list[str]:
+    return sorted(str(path) for path in folder.glob("*.o"))

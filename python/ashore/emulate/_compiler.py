@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
@@ -29,10 +30,11 @@ class Compiler(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One command of a build."""
+    """One command of a build, and what to run instead if it fails."""
 
     title: str
     command: Sequence[str]
+    instead: Sequence[Job] = ()
 
 
 def find_compiler() -> Compiler | None:
@@ -68,12 +70,14 @@ def run_jobs(
     """
     waiting = list(reversed(jobs))
     running: list[tuple[Job, subprocess.Popen[bytes], Path]] = []
+    number = 0
     environment = {**os.environ, "TMPDIR": str(folder), "LC_ALL": "C"}
     try:
         while waiting or running:
             while waiting and len(running) < workers:
                 job = waiting.pop()
-                said = folder / f"said-{len(waiting)}"
+                number += 1
+                said = folder / f"said-{number}"
                 with said.open("wb") as output:
                     process = subprocess.Popen(
                         job.command,
@@ -85,8 +89,9 @@ def run_jobs(
                 running.append((job, process, said))
             for one in [one for one in running if one[1].poll() is not None]:
                 running.remove(one)
-                _finish(*one, log)
-                progress.step()
+                instead = _finish(*one, log)
+                waiting += instead
+                progress.step(len(instead))
             progress.tick()
             time.sleep(0.02)
     finally:
@@ -150,15 +155,18 @@ def _is_new_enough(version: str) -> bool:
     return found is None or int(found[1]) >= _OLDEST["g++"]
 
 
-def _finish(job: Job, process: subprocess.Popen[bytes], said: Path, log: Path) -> None:
+def _finish(job: Job, process: subprocess.Popen[bytes], said: Path, log: Path) -> Sequence[Job]:
+    """Return the jobs that take the place of one that failed; raise if there are none."""
     text = said.read_text(errors="replace")
     said.unlink()
     with log.open("a") as file:
         file.write(f"{shlex.join(job.command)}\n{text}\n")
     if process.returncode == 0:
-        return
+        return ()
     if "No space left on device" in text:
-        raise OSError(28, "No space left on device", str(said.parent))
+        raise OSError(errno.ENOSPC, "No space left on device", str(said.parent))
+    if job.instead:
+        return job.instead
     lines = [" ".join(line.split()) for line in text.splitlines() if "rror:" in line]
     shown = lines[:_SHOWN_ERRORS] or [text.strip().splitlines()[-1] if text.strip() else ""]
     code = process.returncode
