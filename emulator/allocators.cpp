@@ -105,6 +105,7 @@ class PinnedCache final : public at::CachingHostAllocatorImpl<c10::Stream, c10::
     check(g_machine.driver->mem_host_alloc(address, size_bytes, kPortable));
   }
   void free_block(at::HostBlock<c10::Stream>* block) override {
+    enter_device(tl_device);
     check(g_machine.driver->mem_free_host(block->ptr_));
   }
   void record_stream(std::optional<std::vector<c10::Event>>& events, c10::Stream stream) override {

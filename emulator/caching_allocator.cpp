@@ -102,6 +102,7 @@ Block* CachingAllocator::new_block() {
 
 Block* CachingAllocator::new_segment(std::size_t size_bytes, StreamPools& pools, bool small) {
   std::size_t device_bytes = 0;
+  enter_device(device_);
   check(g_machine.driver->device_total_mem(&device_bytes, device_));
   if (static_cast<double>(reserved_bytes_ + size_bytes) >
       fraction_ * static_cast<double>(device_bytes)) {
@@ -255,7 +256,7 @@ bool CachingAllocator::free_segments() {
 void CachingAllocator::process_events(bool wait) {
   while (!deferred_.empty()) {
     const auto [event, block] = deferred_.front();
-    if (!is_event_done(event, wait)) return;
+    if (!is_event_done(device_, event, wait)) return;
     deferred_.pop_front();
     destroy_event(event);
     if (--block->pending_events == 0) release(block);

@@ -96,12 +96,12 @@ class DeviceGuard final : public c10::impl::DeviceGuardImplInterface {
                                               static_cast<Event*>(event)->handle, 0));
   }
   bool queryEvent(void* event) const override {
-    return event == nullptr || is_event_done(static_cast<Event*>(event)->handle, false);
+    return event == nullptr || is_done(event, false);
   }
   void synchronizeEvent(void* event) const override {
     if (event == nullptr) return;
     note_wait("torch.cuda.Event.synchronize");
-    is_event_done(static_cast<Event*>(event)->handle, true);
+    is_done(event, true);
   }
   void destroyEvent(void* event, const DeviceIndex /*device*/) const noexcept override {
     if (event == nullptr) return;
@@ -120,6 +120,10 @@ class DeviceGuard final : public c10::impl::DeviceGuardImplInterface {
 
  private:
   static int index_of(Device device) { return device.index() < 0 ? tl_device : device.index(); }
+  static bool is_done(void* event, bool wait) {
+    const auto* known = static_cast<Event*>(event);
+    return is_event_done(known->device, known->handle, wait);
+  }
   static Stream stream(int device, std::int64_t id) {
     return Stream(Stream::UNSAFE, cuda_device(device), id);
   }

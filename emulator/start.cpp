@@ -81,9 +81,6 @@ std::string start(const char* simulator_path, const char* text) {
            "`ashore emulate build --force`";
   }
   if (const char* fault = simulator->configure(options)) return fault;
-  if (simulator->driver->init(0) != device::Error::kSuccess) {
-    return "the simulated driver does not start";
-  }
   simulator->install_fault_reporter();
   const device::AddressSpace space = simulator->address_space();
   g_machine = {simulator,           simulator->driver,

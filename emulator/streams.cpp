@@ -36,8 +36,16 @@ constexpr std::int64_t pool_id(int priority, std::uint32_t place) {
 
 }  // namespace
 
+void ensure_initialized() {
+  static std::atomic<bool> is_done{false};
+  if (C10_LIKELY(is_done.load(std::memory_order_relaxed))) return;
+  check(g_machine.driver->init(0));
+  is_done = true;
+}
+
 void enter_device(int device) {
   if (C10_LIKELY(tl_entered == device)) return;
+  ensure_initialized();
   DeviceStreams& streams = streams_of(device);
   device::ContextHandle context = streams.context.load();
   if (context == nullptr) {
@@ -121,7 +129,8 @@ device::EventHandle record_event_on(int device, std::int64_t stream) {
   return event;
 }
 
-bool is_event_done(device::EventHandle event, bool wait) {
+bool is_event_done(int device, device::EventHandle event, bool wait) {
+  enter_device(device);
   if (wait) {
     check(g_machine.driver->event_synchronize(event));
     return true;
@@ -133,6 +142,7 @@ bool is_event_done(device::EventHandle event, bool wait) {
 }
 
 void destroy_event(device::EventHandle event) noexcept {
+  // No context is needed for it, and in a forked child there is nothing left to destroy.
   static_cast<void>(g_machine.driver->event_destroy(event));
 }
 

@@ -30,11 +30,15 @@ void wait_for_current_stream(int device, const char* what);
 void wait_for_stream(int device, std::int64_t id);
 void wait_for_device(int device);
 
+/// Initialise the driver in this process, at its first use: as with CUDA, a process that forks before has
+/// children that can use the device.
+void ensure_initialized();
+
 // Driver calls that need the device's context, which they make current for the thread.
 device::Error allocate_on(int device, device::DevicePointer* address, std::size_t size_bytes);
 void free_on(int device, device::DevicePointer address);
 device::EventHandle record_event_on(int device, std::int64_t stream);
-bool is_event_done(device::EventHandle event, bool wait);
+bool is_event_done(int device, device::EventHandle event, bool wait);
 void destroy_event(device::EventHandle event) noexcept;
 /// Make the device's context current for this thread.
 void enter_device(int device);

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ashore import evaluation
+    from ashore import emulate, evaluation
     from ashore._core import tensors_to_numpy, to_image, to_numpy, to_torch
     from ashore._plan import Plan, plan
     from ashore.converter import TensorConverter
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Plan": "_plan",
     "TensorConverter": "converter",
+    "emulate": "",
     "evaluation": "",
     "plan": "_plan",
     "tensors_to_numpy": "_core",
@@ -31,6 +32,7 @@ _HOMES = {
 __all__ = [
     "Plan",
     "TensorConverter",
+    "emulate",
     "evaluation",
     "plan",
     "tensors_to_numpy",
@@ -41,6 +43,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "emulate":  # before the rest, which may not be built yet where one only emulates
+        from importlib import import_module
+
+        return import_module("ashore.emulate")
     if name not in _HOMES and name != "__version__":
         raise AttributeError(f"module 'ashore' has no attribute {name!r}")
     return _load()[name]

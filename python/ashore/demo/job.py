@@ -13,6 +13,7 @@ from ashore._atomic import atomic_file
 from ashore._extras import MATPLOTLIB, SCIKIT_LEARN, TORCH, load, require
 from ashore.cli.errors import CannotRun, JobFailed
 from ashore.cli.text import escape, paint
+from ashore.demo.gpu import emulate_where_none
 from ashore.demo.talk import Talk
 
 _WHO = "the demo"
@@ -34,6 +35,7 @@ def run(out: Path, *, epochs: int, seed: int, quiet: bool) -> dict[str, Any]:
         _prepare(out)
         # matplotlib's remarks on where it keeps its font cache are nothing to act on here.
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
+        no_emulation = emulate_where_none(talk.say)
         talk.say("loading PyTorch, scikit-learn and matplotlib")
         load(_WHO, _NEEDS)
     except ImportError as error:
@@ -41,7 +43,7 @@ def run(out: Path, *, epochs: int, seed: int, quiet: bool) -> dict[str, Any]:
 
     from ashore.demo.device import device_failures, pick_device
 
-    device, name, note = pick_device()
+    device, name, note = pick_device(no_emulation)
     if note:
         talk.say(paint(note, "yellow"))
     with device_failures(device):
