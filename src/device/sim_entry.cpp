@@ -85,7 +85,15 @@ void begin_kernel(Device device, StreamHandle stream) {
 void set_origin(std::uint64_t origin) { current_origin = origin; }
 
 void set_misuse_hook(MisuseHook hook, void* context) {
-  machine.hook.store(new HookRecord{hook, context}, std::memory_order_release);
+  const Session session;
+  for (const HookRecord& record : machine.hooks) {
+    if (record.hook == hook && record.context == context) {
+      machine.hook.store(&record, std::memory_order_release);
+      return;
+    }
+  }
+  machine.hooks.push_back({hook, context});
+  machine.hook.store(&machine.hooks.back(), std::memory_order_release);
 }
 
 bool inject_fault(const char* function, std::int64_t nth, std::int64_t count, Error error) {

@@ -23,6 +23,10 @@ class Faults {
   }
   void reset_calls();
 
+  /// Hold the mutex over a fork, so that the child finds it free.
+  void before_fork() ASHORE_NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
+  void after_fork() ASHORE_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
+
  private:
   struct Fault {
     int function;

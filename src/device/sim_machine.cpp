@@ -48,9 +48,15 @@ bool same(const SimulatorOptions& a, const SimulatorOptions& b) {
          a.driver_version == b.driver_version && std::strncmp(a.name, b.name, sizeof a.name) == 0;
 }
 
-// The mutex is held over the fork, so that the child finds whole state.
-void before_fork() ASHORE_NO_THREAD_SAFETY_ANALYSIS { machine.mutex.lock(); }
-void in_parent() ASHORE_NO_THREAD_SAFETY_ANALYSIS { machine.mutex.unlock(); }
+// The mutexes are held over the fork, so that the child finds whole state.
+void before_fork() ASHORE_NO_THREAD_SAFETY_ANALYSIS {
+  machine.mutex.lock();
+  machine.faults.before_fork();
+}
+void in_parent() ASHORE_NO_THREAD_SAFETY_ANALYSIS {
+  machine.faults.after_fork();
+  machine.mutex.unlock();
+}
 void in_child() ASHORE_NO_THREAD_SAFETY_ANALYSIS {
   // Where the driver was never used, the child is as free as any process.
   if (machine.is_initialized.load(std::memory_order_relaxed)) {
@@ -58,6 +64,7 @@ void in_child() ASHORE_NO_THREAD_SAFETY_ANALYSIS {
     machine.timeline.abandon();
     machine.guards.open_all();
   }
+  machine.faults.after_fork();
   machine.mutex.unlock();
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <unordered_map>
 
 #include "core/thread_annotations.hpp"
@@ -26,7 +27,7 @@ struct Event {
   std::uint64_t looked_number = 0;  ///< up to which a query has said "not ready"
 };
 
-/// Who is told of misuse. Replaced as a whole and never freed: read in signal handlers.
+/// Who is told of misuse. Never changed nor freed: read in signal handlers.
 struct HookRecord {
   MisuseHook hook = nullptr;
   void* context = nullptr;
@@ -40,6 +41,7 @@ struct Machine {
   DeviceMemory memory ASHORE_GUARDED_BY(mutex);
   PinnedMemory pinned ASHORE_GUARDED_BY(mutex);
   Timeline timeline ASHORE_GUARDED_BY(mutex){guards};
+  std::list<HookRecord> hooks ASHORE_GUARDED_BY(mutex);  ///< all that there ever were
   std::unordered_map<std::uint64_t, Event> events ASHORE_GUARDED_BY(mutex);
   std::uint64_t next_event ASHORE_GUARDED_BY(mutex) = 0;
   int context_references[kMaxSimulatedDevices] ASHORE_GUARDED_BY(mutex) = {};

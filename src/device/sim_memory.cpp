@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <list>
 #include <string>
+#include <utility>
 
 #include "host/address_space.hpp"
 #include "host/memory.hpp"
@@ -22,7 +24,10 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) {
 std::size_t round_down(std::size_t bytes, std::size_t unit) { return bytes / unit * unit; }
 
 // A text that lives as long as the process.
-const char* keep(const std::string& text) { return (new std::string(text))->c_str(); }
+const char* keep(std::string text) {
+  static std::list<std::string>& texts = *new std::list<std::string>;
+  return texts.emplace_back(std::move(text)).c_str();
+}
 
 }  // namespace
 
@@ -58,7 +63,7 @@ const char* DeviceMemory::reserve(const SimulatorOptions& options) {
                         " simulated device(s) of " + std::to_string(options.memory_bytes) +
                         " bytes; raise the limit (ulimit -v), or ask for less memory";
   if (options.protect_device) message += ", or turn protect_device off, which needs half";
-  return keep(message);
+  return keep(std::move(message));
 }
 
 Error DeviceMemory::allocate(Device device, std::size_t bytes, DevicePointer& pointer) {

@@ -73,7 +73,9 @@ Point Timeline::submit(Stream& stream, Work work) {
     return stream.end();
   }
   for (const Point& point : implied(stream)) {
-    if (learn(stream, point)) work.after.push_back(point);
+    if (!learn(stream, point)) continue;
+    work.after.push_back(point);
+    has_marks_ = true;  // what is known of other streams is forgotten together with the marks
   }
   prepare(stream, work);
   work.number = ++clock_;
@@ -260,6 +262,7 @@ void Timeline::clean_up(const Targets& targets) {
   if (!has_marks_ || pending_.load(std::memory_order_relaxed) != 0) return;
   for (const auto& [id, stream] : streams_) {
     while (!stream->work.empty()) pop_front(*stream);
+    stream->known.clear();
   }
   has_marks_ = false;
 }
