@@ -68,10 +68,11 @@ def test_workers_of_xdist_have_them_too() -> None:
     assert "4 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_below_ashore_run() -> None:
+def test_below_ashore_run(folder: Path) -> None:
+    (folder / "early.py").write_text("import torch\n")
     done = run(
         *("-m", "ashore", "run", "--devices", "2", "--memory", "64MiB"),
-        *("-m", "pytest", "-p", "torch"),
+        *("-m", "pytest", "-p", "early"),
     )
     assert "4 passed" in done.stdout, done.stdout + done.stderr
 
@@ -83,3 +84,10 @@ def test_below_ashore_run_with_the_option_as_well() -> None:
         "--emulate-memory=64MiB",
     )
     assert "4 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_torch_that_another_import_hook_took() -> None:
+    """Pytest rewrites what -p names, and finds it by itself; nobody may think that it has a GPU."""
+    done = run("-m", "ashore", "run", "-m", "pytest", "-p", "torch")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "torch was imported past the emulated GPU" in done.stderr

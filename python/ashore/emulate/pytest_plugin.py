@@ -74,9 +74,14 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         options = _wanted(early_config)
     except ValueError as error:
         raise pytest.UsageError(f"emulated GPU: {error}") from error
+    late = "torch" in sys.modules and not _is_emulated()
+    if late and os.environ.get("ASHORE_EMULATE", "0") not in ("", "0"):
+        raise pytest.UsageError(
+            "torch was imported past the emulated GPU; load it in a plugin, not by -p torch"
+        )
     if options is None:
         return
-    if "torch" in sys.modules and not _is_emulated():
+    if late:
         raise pytest.UsageError(
             "emulated GPU: torch is imported already, by a plugin or an option -p; start with: "
             "ashore run -m pytest"
