@@ -44,8 +44,8 @@ def demo(out: str, as_json: bool, epochs: int, seed: int) -> None:
     """Train a small classifier on the GPU, evaluate it, and bring the results ashore.
 
     Prints a classification report, draws evaluation_results.png, saves predictions.npy and
-    probabilities.npy, and shows the six everyday conversions. Without a CUDA device everything
-    runs on the CPU.
+    probabilities.npy, and shows the six everyday conversions. Without a GPU everything runs on
+    an emulated one.
     """
     from pathlib import Path
 
