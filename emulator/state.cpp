@@ -3,6 +3,12 @@
 
 #include <c10/util/Exception.h>
 
+#include "streams.hpp"
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
 namespace ashore::emulator {
 
 Machine g_machine;
@@ -18,8 +24,66 @@ std::atomic<WaitHook> g_wait_hook{nullptr};
 
 }  // namespace
 
-// Source of the words: c10/cuda/CUDAException.cpp and c10/cuda/CUDAMiscFunctions.cpp of
-// PyTorch 2.13.
+namespace {
+
+// The runtime's name of a driver's error, as PyTorch's messages give it.
+std::string runtime_name(device::Error error) {
+  switch (error) {
+    case device::Error::kOutOfMemory:
+      return "cudaErrorMemoryAllocation";
+    case device::Error::kNotInitialized:
+      return "cudaErrorInitializationError";
+    case device::Error::kDeinitialized:
+      return "cudaErrorCudartUnloading";
+    case device::Error::kInvalidContext:
+      return "cudaErrorDeviceUninitialized";
+    case device::Error::kInvalidHandle:
+      return "cudaErrorInvalidResourceHandle";
+    case device::Error::kLaunchFailed:
+      return "cudaErrorLaunchFailure";
+    default:
+      break;
+  }
+  const char* name = nullptr;
+  if (g_machine.driver == nullptr ||
+      g_machine.driver->get_error_name(error, &name) != device::Error::kSuccess) {
+    return "cudaErrorUnknown";
+  }
+  constexpr std::string_view kPrefix = "CUDA_ERROR";
+  std::string made = "cudaError";  // CUDA_ERROR_INVALID_VALUE: cudaErrorInvalidValue
+  bool is_first = false;
+  for (const char letter : std::string_view(name).substr(kPrefix.size())) {
+    if (letter != '_') {
+      made += is_first ? letter : static_cast<char>(letter | 0x20);
+    }
+    is_first = letter == '_';
+  }
+  return made;
+}
+
+// Words of c10/cuda/CUDAMiscFunctions.cpp of PyTorch 2.13.
+std::string help_text(device::Error error) {
+  if (error == device::Error::kInvalidDevice) {
+    return "\nGPU device may be out of range, do you have enough GPUs?";
+  }
+  return "\nSearch for `" + runtime_name(error) +
+         "' in https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more "
+         "information.";
+}
+const char* async_error_suffix(device::Error error) {
+  if (error != device::Error::kLaunchFailed && error != device::Error::kIllegalAddress) {
+    return "\nFor more detailed error information, run with CUDA_LOG_FILE=stderr";
+  }
+  const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+  if (blocking != nullptr && std::string_view(blocking) == "1") return "";
+  return "\nCUDA kernel errors might be asynchronously reported at some other API call, so the "
+         "stacktrace below might be incorrect.\nFor debugging consider passing "
+         "CUDA_LAUNCH_BLOCKING=1";
+}
+
+}  // namespace
+
+// As c10/cuda/CUDAException.cpp does.
 void throw_cuda_error(device::Error error) {
   const char* text = nullptr;
   if (g_machine.driver == nullptr ||
@@ -28,11 +92,7 @@ void throw_cuda_error(device::Error error) {
   }
   throw c10::AcceleratorError(
       {__func__, __FILE__, static_cast<std::uint32_t>(__LINE__)}, static_cast<int>(error),
-      c10::str("CUDA error: ", text,
-               "\nCUDA kernel errors might be asynchronously reported at some other API call, so "
-               "the stacktrace below might be incorrect.\nFor debugging consider passing "
-               "CUDA_LAUNCH_BLOCKING=1\nCompile with `TORCH_USE_CUDA_DSA` to enable device-side "
-               "assertions.\n"));
+      c10::str("CUDA error: ", text, help_text(error), async_error_suffix(error), "\n"));
 }
 
 void check(device::Error error) {
@@ -72,12 +132,11 @@ int device_count() noexcept { return g_machine.device_count; }
 
 DeviceInfo device_info(int device) {
   check_device(device);
-  std::size_t free_bytes = 0;
+  ensure_initialized();
   std::size_t total_bytes = 0;
   char name[256] = {};
   check(g_machine.driver->device_get_name(name, sizeof name, device));
   check(g_machine.driver->device_total_mem(&total_bytes, device));
-  static_cast<void>(free_bytes);
   return {name, static_cast<std::int64_t>(total_bytes)};
 }
 
