@@ -86,7 +86,7 @@ TEST_P(ConformanceMemory, ContextIsOfTheThread) {
 
 TEST_P(ConformanceMemory, BlocksAreAlignedAndApart) {
   std::set<DevicePointer> blocks;
-  for (const std::size_t bytes : {1, 2, 255, 256, 257, 4096, 100000}) {
+  for (const std::size_t bytes : std::vector<std::size_t>{1, 2, 255, 256, 257, 4096, 100000}) {
     const DevicePointer block = device_block(bytes);
     EXPECT_EQ(block % 256, 0u);
     EXPECT_TRUE(blocks.insert(block).second);

@@ -36,7 +36,8 @@ TEST_F(MisuseOf, EverySingleByteOfASourceCounts) {
   const DeviceBlock block(kBytes);
   const Pinned host(kBytes, 1);
   const TestStream s;
-  for (const std::size_t at : {0, 1, 7, 8, 31, 32, 4095, 4096, 8191, 19998, 19999}) {
+  for (const std::size_t at :
+       std::vector<std::size_t>{0, 1, 7, 8, 31, 32, 4095, 4096, 8191, 19998, 19999}) {
     ASSERT_OK(driver().memcpy_htod_async(block, host.data(), kBytes, s));
     host[at] ^= 1;
     ASSERT_OK(driver().stream_synchronize(s));

@@ -83,10 +83,10 @@ TEST_F(Process, AForkedChildGetsCleanErrors) {
     failed += d.mem_free(block) != Error::kNotInitialized;
     failed += simulator().pending->load() != 0;
     simulator().begin_kernel(0, s);
-    const auto value = *static_cast<volatile unsigned char*>(host.data());
-    failed += value != 0xFF && value != 3;  // guarded or not, it can be read
     int ends[2];
     failed += ::pipe(ends) != 0 || ::write(ends[1], host.data(), 1) != 1;  // no closed page either
+    const auto value = *static_cast<volatile unsigned char*>(host.data());
+    failed += value != 0xFF && value != 3;  // guarded or not, it can be read
     const char* text = nullptr;
     failed += d.get_error_name(Error::kNotInitialized, &text) != Error::kSuccess;
     return failed;

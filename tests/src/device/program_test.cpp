@@ -11,14 +11,16 @@ namespace ashore::device {
 namespace {
 
 constexpr std::size_t kBytes = 96;  // so that pinned buffers share pages
-constexpr int kBuffers = 5;
-constexpr int kStreams = 5;  // 0 is the default stream, 1 and 2 are blocking
+using Index = std::size_t;
+constexpr Index kNobody = ~Index{0};
+constexpr Index kBuffers = 5;
+constexpr Index kStreams = 5;  // 0 is the default stream, 1 and 2 are blocking
 
 using Bytes = std::array<unsigned char, kBytes>;
 
-// Who used a buffer last, by streams. -1: nobody whom anybody has to wait for.
+// Who used a buffer last, by streams.
 struct Uses {
-  int writer = -1;
+  Index writer = kNobody;
   std::array<bool, kStreams> readers = {};
 };
 
@@ -27,8 +29,8 @@ class Program : public SimulatorTest {
   void SetUp() override {
     SimulatorTest::SetUp();
     pinned_ = std::make_unique<Pinned>(kBuffers * kBytes);
-    for (int i = 0; i < kBuffers; ++i) device_.push_back(std::make_unique<DeviceBlock>(kBytes));
-    for (int i = 1; i < kStreams; ++i) {
+    for (Index i = 0; i < kBuffers; ++i) device_.push_back(std::make_unique<DeviceBlock>(kBytes));
+    for (Index i = 1; i < kStreams; ++i) {
       streams_.push_back(
           std::make_unique<TestStream>(i <= 2 ? kStreamDefault : kStreamNonBlocking));
     }
@@ -42,11 +44,9 @@ class Program : public SimulatorTest {
     SimulatorTest::TearDown();
   }
 
-  StreamHandle stream(int i) {
-    return i == 0 ? kDefaultStream : StreamHandle(*streams_[static_cast<std::size_t>(i - 1)]);
-  }
-  unsigned char* host(int i) { return pinned_->data() + static_cast<std::size_t>(i) * kBytes; }
-  int pick(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
+  StreamHandle stream(Index i) { return i == 0 ? kDefaultStream : StreamHandle(*streams_[i - 1]); }
+  unsigned char* host(Index i) { return pinned_->data() + i * kBytes; }
+  Index pick(Index count) { return random_() % count; }
   Bytes fresh() {
     Bytes bytes;
     for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random_());
@@ -54,29 +54,29 @@ class Program : public SimulatorTest {
   }
 
   // Let stream `s` wait for what `other` has been given, unless CUDA's rules say so already.
-  void order(int s, int other) {
-    if (other == s || other < 0) return;
+  void order(Index s, Index other) {
+    if (other == s || other == kNobody) return;
     const bool both_blocking = s <= 2 && other <= 2;
     if (both_blocking && (s == 0 || other == 0)) return;
     const TestEvent event;
     ASSERT_OK(driver().event_record(event, stream(other)));
     ASSERT_OK(driver().stream_wait_event(stream(s), event, 0));
   }
-  void will_read(Uses& uses, int s) {
+  void will_read(Uses& uses, Index s) {
     order(s, uses.writer);
-    uses.readers[static_cast<std::size_t>(s)] = true;
+    uses.readers[s] = true;
   }
-  void will_write(Uses& uses, int s) {
+  void will_write(Uses& uses, Index s) {
     order(s, uses.writer);
-    for (int i = 0; i < kStreams; ++i) {
-      if (uses.readers[static_cast<std::size_t>(i)]) order(s, i);
+    for (Index i = 0; i < kStreams; ++i) {
+      if (uses.readers[i]) order(s, i);
     }
     uses.readers = {};
     uses.writer = s;
   }
 
-  void wait_by_host(int s) {
-    if (s < 0) return;
+  void wait_by_host(Index s) {
+    if (s == kNobody) return;
     const TestEvent event;
     switch (pick(5)) {
       case 0:
@@ -101,21 +101,21 @@ class Program : public SimulatorTest {
   }
 
   void copy_to_device() {
-    const int s = pick(kStreams), h = pick(kBuffers), d = pick(kBuffers);
+    const Index s = pick(kStreams), h = pick(kBuffers), d = pick(kBuffers);
     will_read(host_uses_[h], s);
     will_write(device_uses_[d], s);
     ASSERT_OK(driver().memcpy_htod_async(*device_[d], host(h), kBytes, stream(s)));
     model_device_[d] = model_host_[h];
   }
   void copy_to_host() {
-    const int s = pick(kStreams), h = pick(kBuffers), d = pick(kBuffers);
+    const Index s = pick(kStreams), h = pick(kBuffers), d = pick(kBuffers);
     will_read(device_uses_[d], s);
     will_write(host_uses_[h], s);
     ASSERT_OK(driver().memcpy_dtoh_async(host(h), *device_[d], kBytes, stream(s)));
     model_host_[h] = model_device_[d];
   }
   void copy_on_device() {
-    const int s = pick(kStreams), from = pick(kBuffers), to = pick(kBuffers);
+    const Index s = pick(kStreams), from = pick(kBuffers), to = pick(kBuffers);
     if (from == to) return;
     will_read(device_uses_[from], s);
     will_write(device_uses_[to], s);
@@ -124,14 +124,14 @@ class Program : public SimulatorTest {
     std::copy_n(model_device_[from].begin(), half, model_device_[to].begin() + half);
   }
   void fill() {
-    const int s = pick(kStreams), d = pick(kBuffers);
+    const Index s = pick(kStreams), d = pick(kBuffers);
     will_write(device_uses_[d], s);
     const auto value = static_cast<unsigned char>(random_());
     ASSERT_OK(driver().memset_d8_async(*device_[d], value, kBytes, stream(s)));
     model_device_[d].fill(value);
   }
   void pageable_copies() {
-    const int s = pick(kStreams), d = pick(kBuffers);
+    const Index s = pick(kStreams), d = pick(kBuffers);
     Bytes bytes = fresh();
     will_write(device_uses_[d], s);
     ASSERT_OK(driver().memcpy_htod_async(*device_[d], bytes.data(), kBytes, stream(s)));
@@ -143,7 +143,7 @@ class Program : public SimulatorTest {
   }
   // A kernel that adds 1 to a buffer.
   void kernel() {
-    const int s = pick(kStreams), d = pick(kBuffers);
+    const Index s = pick(kStreams), d = pick(kBuffers);
     will_write(device_uses_[d], s);
     simulator().begin_kernel(0, stream(s));
     for (std::size_t i = 0; i < kBytes; ++i) {
@@ -153,30 +153,30 @@ class Program : public SimulatorTest {
     }
   }
   void host_reads() {
-    const int h = pick(kBuffers);
+    const Index h = pick(kBuffers);
     wait_by_host(host_uses_[h].writer);
-    host_uses_[h].writer = -1;
+    host_uses_[h].writer = kNobody;
     ASSERT_EQ(std::memcmp(host(h), model_host_[h].data(), kBytes), 0) << "the host reads";
   }
   void host_writes() {
-    const int h = pick(kBuffers);
+    const Index h = pick(kBuffers);
     wait_by_host(host_uses_[h].writer);
-    for (int i = 0; i < kStreams; ++i) {
-      if (host_uses_[h].readers[static_cast<std::size_t>(i)]) wait_by_host(i);
+    for (Index i = 0; i < kStreams; ++i) {
+      if (host_uses_[h].readers[i]) wait_by_host(i);
     }
     host_uses_[h] = {};
     model_host_[h] = fresh();
     std::memcpy(host(h), model_host_[h].data(), kBytes);
   }
   void new_stream() {
-    const int s = 1 + pick(kStreams - 1);
+    const Index s = 1 + pick(kStreams - 1);
     auto made = std::make_unique<TestStream>(s <= 2 ? kStreamDefault : kStreamNonBlocking);
     if (simulator().pending->load() > 0) {  // the new one takes over where the old one was
       const TestEvent event;
       ASSERT_OK(driver().event_record(event, stream(s)));
       ASSERT_OK(driver().stream_wait_event(*made, event, 0));
     }
-    streams_[static_cast<std::size_t>(s - 1)] = std::move(made);
+    streams_[s - 1] = std::move(made);
   }
 
   std::mt19937 random_{20250517};

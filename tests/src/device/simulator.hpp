@@ -46,7 +46,7 @@ inline unsigned char* bytes_of(DevicePointer pointer) {
 
 class DeviceBlock {
  public:
-  explicit DeviceBlock(std::size_t bytes, unsigned char value = 0) : bytes_(bytes) {
+  explicit DeviceBlock(std::size_t bytes, unsigned char value = 0) {
     EXPECT_OK(driver().mem_alloc(&pointer_, bytes));
     std::memset(bytes_of(pointer_), value, bytes);
   }
@@ -59,7 +59,6 @@ class DeviceBlock {
 
  private:
   DevicePointer pointer_ = 0;
-  std::size_t bytes_;
 };
 
 class Pinned {
