@@ -17,6 +17,17 @@ using Gradient = Tensor (*)(const Tensor&, const Tensor&, const Scalar&);
 using Softmax = Tensor (*)(const Tensor&, std::int64_t, bool);
 using SoftmaxBackward = Tensor (*)(const Tensor&, const Tensor&, std::int64_t, at::ScalarType);
 
+// CUDA's kernels take half and give float on request (autocast asks for it); the CPU's do not.
+template <Softmax kernel>
+Tensor softmax(const Tensor& input, std::int64_t dim, bool half_to_float) {
+  return kernel(half_to_float ? input.to(at::kFloat) : input, dim, false);
+}
+template <SoftmaxBackward kernel>
+Tensor softmax_backward(const Tensor& gradient, const Tensor& output, std::int64_t dim,
+                        at::ScalarType type) {
+  return kernel(gradient, output, dim, gradient.scalar_type()).to(type);
+}
+
 }  // namespace
 
 void add_hot_network(KernelTable& table) {
@@ -38,11 +49,11 @@ void add_hot_network(KernelTable& table) {
   add_hot<static_cast<Tensor (*)(const Tensor&, const Tensor&, c10::string_view)>(
       at::cpu::gelu_backward)>(table, "gelu_backward", "");
 
-  add_hot<Softmax(at::cpu::_softmax)>(table, "_softmax", "");
-  add_hot<SoftmaxBackward(at::cpu::_softmax_backward_data)>(table, "_softmax_backward_data", "");
-  add_hot<Softmax(at::cpu::_log_softmax)>(table, "_log_softmax", "");
-  add_hot<SoftmaxBackward(at::cpu::_log_softmax_backward_data)>(table, "_log_softmax_backward_data",
-                                                                "");
+  add_hot<softmax<at::cpu::_softmax>>(table, "_softmax", "");
+  add_hot<softmax_backward<at::cpu::_softmax_backward_data>>(table, "_softmax_backward_data", "");
+  add_hot<softmax<at::cpu::_log_softmax>>(table, "_log_softmax", "");
+  add_hot<softmax_backward<at::cpu::_log_softmax_backward_data>>(table,
+                                                                 "_log_softmax_backward_data", "");
 
   add_hot<at::cpu::nll_loss_forward_symint>(table, "nll_loss_forward", "");
   add_hot<at::cpu::nll_loss_backward_symint>(table, "nll_loss_backward", "");
