@@ -86,7 +86,7 @@ def again(story: tuple[Path, str], arrays: object) -> dict[str, Any]:
 def test_tells_the_story(story: tuple[Path, str]) -> None:
     folder, said = story
     if not torch.cuda.is_available():
-        assert said.count("no CUDA device here: running on the CPU") == 1
+        assert said.count("this GPU is emulated") == 1
     parts = ["epoch 1/2", "epoch 2/2", "precision", "macro avg", "confusion matrix"]
     parts += [f"ashore-demo{os.sep}{name}" for name in sorted(FILES)]
     parts += ["ashore did", *(name for name, _ in CONVERSIONS), "done in"]
@@ -130,7 +130,8 @@ def test_json(again: dict[str, Any], story: tuple[Path, str]) -> None:
     assert matrix.trace() / 1000 == pytest.approx(again["accuracy"])
     assert len(again["loss"]) == 2 and again["loss"][1] < again["loss"][0]
     assert (again["epochs"], again["seed"]) == (2, 7) and again["seconds"] > 0
-    assert again["device"] == ("cuda:0" if torch.cuda.is_available() else "cpu")
+    assert again["device"] == "cuda:0"
+    assert ("emulated" in again["note"]) == (not torch.cuda.is_available())
     assert set(again["files"]) == {"picture", "predictions", "probabilities"}
     assert {Path(path) for path in again["files"].values()} == {folder / name for name in FILES}
     assert [(c["name"], c["call"]) for c in again["conversions"]] == CONVERSIONS
@@ -140,9 +141,21 @@ def test_json(again: dict[str, Any], story: tuple[Path, str]) -> None:
     assert f"{again['accuracy']:.3f}" in said, "the same seed gives the same result"
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens on the CPU")
-def test_host_tensors_are_shared(again: dict[str, Any]) -> None:
+def test_device_tensors_are_copied(again: dict[str, Any]) -> None:
     did = {c["name"]: (c["did"], c["copied_bytes"]) for c in again["conversions"]}
+    assert did["a device tensor"] == ("framework", 48)
+    assert did["one with gradient"] == ("detach + framework", 48)
+    assert did["NumPy to the device"] == ("copy", 96)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens on the CPU")
+def test_without_an_emulated_gpu_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASHORE_SIMULATOR_LIB", str(tmp_path / "missing.so"))
+    done = demo(*OPTIONS, "--json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(done.stdout)
+    assert result["device"] == "cpu" and "simulated driver is missing" in result["note"]
+    did = {c["name"]: (c["did"], c["copied_bytes"]) for c in result["conversions"]}
     assert did["a device tensor"] == ("share", 0)
     assert did["one with gradient"] == ("detach + share", 0)
     assert did["NumPy to the device"] == ("share", 0)

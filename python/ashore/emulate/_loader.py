@@ -26,6 +26,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from ashore.emulate._build_error import CannotEmulate
+from ashore.emulate._children import EMULATE, with_emulation
 from ashore.emulate._options import Options
 from ashore.emulate._unfinished_copy import UnfinishedCopy
 
@@ -86,6 +87,8 @@ def start_device(options: Options, poison: str) -> None:
         # Code of torch's C++ runs at exit; what was registered later, by the program, runs before.
         atexit.register(_stop_at_exit)
         _running = _start(options, poison)
+        if EMULATE not in os.environ:  # the children of a program that started it by itself
+            os.environ.update(with_emulation(os.environ, options))
         sys.meta_path.insert(0, _Completer(_after_import()))
         if options.strict_sync:
             request_lines()
