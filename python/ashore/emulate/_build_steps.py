@@ -89,8 +89,8 @@ def _generate(sources: SourceTree, torch: TorchBuild, generated: Path) -> Job:
         raise CannotEmulate(
             "compiling the emulated GPU needs PyYAML: pip install 'ashore[emulate]'"
         )
-    # -P: the folder of the script is no place to import from.
-    command = [sys.executable, "-P", str(sources.generator), str(torch.root), str(generated)]
+    # The script imports others that lie beside it.
+    command = [sys.executable, str(sources.generator), str(torch.root), str(generated)]
     return Job("reading PyTorch's operators", command)
 
 
