@@ -3,6 +3,7 @@
 
 #include "device/sim_calls.hpp"
 #include "device/sim_machine.hpp"
+#include "host/address_space.hpp"
 
 namespace ashore::device::sim::calls {
 namespace {
@@ -33,7 +34,7 @@ Error describe(void* out, PointerAttribute attribute, MemoryType type, Device de
       return answer(out, address);
     case PointerAttribute::kHostPointer:
       if (type != MemoryType::kHost) return Error::kInvalidValue;
-      return answer(out, reinterpret_cast<void*>(address));
+      return answer(out, static_cast<void*>(host::pointer_to(address)));
     case PointerAttribute::kBufferId:
       return answer(out, static_cast<unsigned long long>(begin));
     case PointerAttribute::kIsManaged:
@@ -103,7 +104,7 @@ Error mem_host_alloc(void** pointer, std::size_t size_bytes, unsigned flags) {
   const Error error = machine.pinned.allocate(size_bytes, device, range);
   if (error != Error::kSuccess) return error;
   if (machine.options.guard_pinned) machine.guards.add_region(range.begin, range.mapped_bytes);
-  *pointer = reinterpret_cast<void*>(range.begin);
+  *pointer = host::pointer_to(range.begin);
   count_pinned();
   return Error::kSuccess;
 }

@@ -12,6 +12,45 @@ bool is_device(Device device) ASHORE_REQUIRES(machine.mutex) {
   return device >= 0 && device < machine.options.device_count;
 }
 
+struct AttributeRow {
+  DeviceAttribute attribute;
+  int value;
+};
+
+// Of a large GPU of compute capability 9.0. The bus differs by device.
+constexpr AttributeRow kAttributes[] = {
+    {DeviceAttribute::kMaxThreadsPerBlock, 1024},
+    {DeviceAttribute::kMaxSharedMemoryPerBlock, 48 << 10},
+    {DeviceAttribute::kWarpSize, 32},
+    {DeviceAttribute::kClockRate, 1980000},
+    {DeviceAttribute::kMultiprocessorCount, 132},
+    {DeviceAttribute::kIntegrated, 0},
+    {DeviceAttribute::kCanMapHostMemory, 1},
+    {DeviceAttribute::kComputeMode, 0},
+    {DeviceAttribute::kConcurrentKernels, 1},
+    {DeviceAttribute::kEccEnabled, 1},
+    {DeviceAttribute::kPciDeviceId, 0},
+    {DeviceAttribute::kTccDriver, 0},
+    {DeviceAttribute::kMemoryClockRate, 2619000},
+    {DeviceAttribute::kGlobalMemoryBusWidth, 5120},
+    {DeviceAttribute::kL2CacheSize, 50 << 20},
+    {DeviceAttribute::kMaxThreadsPerMultiprocessor, 2048},
+    {DeviceAttribute::kAsyncEngineCount, 3},
+    {DeviceAttribute::kUnifiedAddressing, 1},
+    {DeviceAttribute::kPciDomainId, 0},
+    {DeviceAttribute::kComputeCapabilityMajor, 9},
+    {DeviceAttribute::kComputeCapabilityMinor, 0},
+    {DeviceAttribute::kStreamPrioritiesSupported, 1},
+    {DeviceAttribute::kMaxSharedMemoryPerMultiprocessor, 228 << 10},
+    {DeviceAttribute::kMaxRegistersPerMultiprocessor, 65536},
+    {DeviceAttribute::kManagedMemory, 0},
+    {DeviceAttribute::kIsMultiGpuBoard, 0},
+    {DeviceAttribute::kPageableMemoryAccess, 0},
+    {DeviceAttribute::kConcurrentManagedAccess, 0},
+    {DeviceAttribute::kCanUseHostPointerForRegisteredMemory, 1},
+    {DeviceAttribute::kPageableMemoryAccessUsesHostPageTables, 0},
+};
+
 }  // namespace
 
 Error init(unsigned flags) {
@@ -71,104 +110,16 @@ Error device_get_attribute(int* value, DeviceAttribute attribute, Device device)
   if (value == nullptr) return Error::kInvalidValue;
   const Session session;
   if (!is_device(device)) return Error::kInvalidDevice;
-  switch (attribute) {  // of a large GPU of compute capability 9.0
-    case DeviceAttribute::kMaxThreadsPerBlock:
-      *value = 1024;
-      break;
-    case DeviceAttribute::kMaxSharedMemoryPerBlock:
-      *value = 48 << 10;
-      break;
-    case DeviceAttribute::kWarpSize:
-      *value = 32;
-      break;
-    case DeviceAttribute::kClockRate:
-      *value = 1980000;
-      break;
-    case DeviceAttribute::kMultiprocessorCount:
-      *value = 132;
-      break;
-    case DeviceAttribute::kIntegrated:
-      *value = 0;
-      break;
-    case DeviceAttribute::kCanMapHostMemory:
-      *value = 1;
-      break;
-    case DeviceAttribute::kComputeMode:
-      *value = 0;
-      break;
-    case DeviceAttribute::kConcurrentKernels:
-      *value = 1;
-      break;
-    case DeviceAttribute::kEccEnabled:
-      *value = 1;
-      break;
-    case DeviceAttribute::kPciBusId:
-      *value = device + 1;
-      break;
-    case DeviceAttribute::kPciDeviceId:
-      *value = 0;
-      break;
-    case DeviceAttribute::kTccDriver:
-      *value = 0;
-      break;
-    case DeviceAttribute::kMemoryClockRate:
-      *value = 2619000;
-      break;
-    case DeviceAttribute::kGlobalMemoryBusWidth:
-      *value = 5120;
-      break;
-    case DeviceAttribute::kL2CacheSize:
-      *value = 50 << 20;
-      break;
-    case DeviceAttribute::kMaxThreadsPerMultiprocessor:
-      *value = 2048;
-      break;
-    case DeviceAttribute::kAsyncEngineCount:
-      *value = 3;
-      break;
-    case DeviceAttribute::kUnifiedAddressing:
-      *value = 1;
-      break;
-    case DeviceAttribute::kPciDomainId:
-      *value = 0;
-      break;
-    case DeviceAttribute::kComputeCapabilityMajor:
-      *value = 9;
-      break;
-    case DeviceAttribute::kComputeCapabilityMinor:
-      *value = 0;
-      break;
-    case DeviceAttribute::kStreamPrioritiesSupported:
-      *value = 1;
-      break;
-    case DeviceAttribute::kMaxSharedMemoryPerMultiprocessor:
-      *value = 228 << 10;
-      break;
-    case DeviceAttribute::kMaxRegistersPerMultiprocessor:
-      *value = 65536;
-      break;
-    case DeviceAttribute::kManagedMemory:
-      *value = 0;
-      break;
-    case DeviceAttribute::kIsMultiGpuBoard:
-      *value = 0;
-      break;
-    case DeviceAttribute::kPageableMemoryAccess:
-      *value = 0;
-      break;
-    case DeviceAttribute::kConcurrentManagedAccess:
-      *value = 0;
-      break;
-    case DeviceAttribute::kCanUseHostPointerForRegisteredMemory:
-      *value = 1;
-      break;
-    case DeviceAttribute::kPageableMemoryAccessUsesHostPageTables:
-      *value = 0;
-      break;
-    default:
-      return Error::kInvalidValue;
+  if (attribute == DeviceAttribute::kPciBusId) {
+    *value = device + 1;
+    return Error::kSuccess;
   }
-  return Error::kSuccess;
+  for (const AttributeRow& row : kAttributes) {
+    if (row.attribute != attribute) continue;
+    *value = row.value;
+    return Error::kSuccess;
+  }
+  return Error::kInvalidValue;
 }
 
 Error device_primary_ctx_retain(ContextHandle* context, Device device) {

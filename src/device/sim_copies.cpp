@@ -3,6 +3,7 @@
 
 #include "device/sim_calls.hpp"
 #include "device/sim_machine.hpp"
+#include "host/address_space.hpp"
 
 namespace ashore::device::sim::calls {
 namespace {
@@ -27,7 +28,7 @@ Error look_up(DevicePointer address, std::size_t bytes, Side& side) ASHORE_REQUI
   }
   if (address == 0) return Error::kInvalidValue;
   const bool is_pinned = machine.pinned.find(address, bytes) != nullptr;
-  side = {is_pinned ? Place::kPinned : Place::kPageable, reinterpret_cast<std::byte*>(address)};
+  side = {is_pinned ? Place::kPinned : Place::kPageable, host::pointer_to(address)};
   return Error::kSuccess;
 }
 

@@ -66,7 +66,7 @@ void Guards::open(std::uintptr_t begin, std::size_t bytes) {
   const Pages pages = pages_of(begin, bytes);
   if (pages.region == nullptr) return;
   const std::size_t page = host::page_bytes();
-  host::protect(reinterpret_cast<void*>(pages.region->begin + pages.first * page),
+  host::protect(host::pointer_to(pages.region->begin + pages.first * page),
                 (pages.last - pages.first) * page, host::Access::kReadWrite);
 }
 
@@ -90,7 +90,7 @@ bool Guards::look(std::uintptr_t address, bool is_write, MisuseReport& report, b
       is_misuse = true;
       report.kind = is_destination && !is_write ? Misuse::kReadEarly : Misuse::kWrittenEarly;
       report.origin = slot->origin.load(std::memory_order_relaxed);
-      report.address = reinterpret_cast<const void*>(address);
+      report.address = host::pointer_to(address);
       report.size_bytes = bytes;
       report.device = slot->device.load(std::memory_order_relaxed);
       report.in_signal_handler = true;
@@ -98,14 +98,13 @@ bool Guards::look(std::uintptr_t address, bool is_write, MisuseReport& report, b
       open_end = (begin + bytes + page - 1) / page * page;
     }
   }
-  host::protect(reinterpret_cast<void*>(open_begin), open_end - open_begin,
-                host::Access::kReadWrite);
+  host::protect(host::pointer_to(open_begin), open_end - open_begin, host::Access::kReadWrite);
   return true;
 }
 
 void Guards::open_all() {
   for (const auto& [begin, region] : regions_) {
-    host::protect(reinterpret_cast<void*>(begin), region.bytes, host::Access::kReadWrite);
+    host::protect(host::pointer_to(begin), region.bytes, host::Access::kReadWrite);
   }
 }
 
@@ -136,8 +135,7 @@ void Guards::apply(const Pages& pages) {
     const host::Access access = access_of(first);
     std::size_t last = first + 1;
     while (last < pages.last && access_of(last) == access) ++last;
-    host::protect(reinterpret_cast<void*>(region.begin + first * page), (last - first) * page,
-                  access);
+    host::protect(host::pointer_to(region.begin + first * page), (last - first) * page, access);
     first = last;
   }
 }

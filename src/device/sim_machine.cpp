@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "host/address_space.hpp"
 #include "host/fork.hpp"
 #include "host/segv.hpp"
 
@@ -30,7 +31,7 @@ thread_local std::array<std::uint64_t, kMaxSimulatedDevices> own_streams = {};
 
 template <typename Handle>
 Handle to_handle(std::uintptr_t base, std::uint64_t id) {
-  return reinterpret_cast<Handle>(base + id * kHandleStep);
+  return reinterpret_cast<Handle>(host::pointer_to(base + id * kHandleStep));
 }
 
 template <typename Handle>

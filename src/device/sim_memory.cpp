@@ -48,7 +48,7 @@ const char* DeviceMemory::reserve(const SimulatorOptions& options) {
     const std::uintptr_t base =
         round_up(reinterpret_cast<std::uintptr_t>(whole), host::kHugePageBytes);
     const std::uintptr_t bytes_at = base + (halves - 1) * half_bytes;
-    if (!host::protect(reinterpret_cast<void*>(bytes_at), half_bytes, host::Access::kReadWrite)) {
+    if (!host::protect(host::pointer_to(bytes_at), half_bytes, host::Access::kReadWrite)) {
       host::unmap(whole, whole_bytes);
       continue;
     }

@@ -8,6 +8,7 @@
 
 #include "device/sim_arena.hpp"
 #include "device/simulator_api.hpp"
+#include "host/address_space.hpp"
 
 namespace ashore::device::sim {
 
@@ -39,7 +40,7 @@ class DeviceMemory {
   Device device_of(std::uintptr_t address) const;
   /// Where the bytes of a device address are.
   std::byte* bytes_of(DevicePointer address) const {
-    return reinterpret_cast<std::byte*>(address + static_cast<std::uintptr_t>(space_.host_offset));
+    return host::pointer_to(address + static_cast<std::uintptr_t>(space_.host_offset));
   }
 
  private:

@@ -25,7 +25,7 @@ Error PinnedMemory::allocate(std::size_t bytes, Device device, PinnedRange& rang
 Error PinnedMemory::free(std::uintptr_t begin) {
   const auto found = ranges_.find(begin);
   if (found == ranges_.end() || found->second.mapped_bytes == 0) return Error::kInvalidValue;
-  host::unmap(reinterpret_cast<void*>(begin), found->second.mapped_bytes);
+  host::unmap(host::pointer_to(begin), found->second.mapped_bytes);
   bytes_ -= found->second.bytes;
   ranges_.erase(found);
   return Error::kSuccess;

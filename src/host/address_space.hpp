@@ -7,6 +7,13 @@
 
 namespace ashore::host {
 
+/// The pointer to an address that was worked out as a number.
+inline std::byte* pointer_to(std::uintptr_t address) noexcept {
+  // Pages and devices are a matter of numbers; no optimization hangs on what these pointed to
+  // before.
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 enum class Access { kNone, kRead, kReadWrite };
 
 /// Bytes of a page of memory.
