@@ -12,12 +12,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import call_overhead
+import emulated
 import kernels
 import start_up
 from measure import QUICK, Effort, Outcome, Row, measure
 from report import as_json, environment, table
 
-TOPICS = {"Call overhead": call_overhead, "Start-up": start_up, "Kernels": kernels}
+TOPICS = {
+    "Call overhead": call_overhead,
+    "Start-up": start_up,
+    "Kernels": kernels,
+    "The emulated GPU": emulated,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
