@@ -3,7 +3,9 @@
 #pragma once
 
 #include <ATen/core/stack.h>
+#include <torch/library.h>
 
+#include "kernels.hpp"
 #include "operator.hpp"
 
 namespace ashore::emulator {
@@ -12,5 +14,12 @@ namespace ashore::emulator {
 /// as it does there, and its results are on the stack in place of the arguments.
 bool check_devices(const Operator& op, const c10::OperatorHandle& handle, torch::jit::Stack& stack,
                    std::size_t begin);
+
+/// A kernel of our own of that operator, behind the check that the wrapper of CUDA's makes.
+torch::CppFunction checked(const char* name, c10::KernelFunction kernel);
+template <typename Kernel>
+void add_checked(KernelTable& table, const char* name, Kernel* kernel) {
+  table.add(name, checked(name, c10::KernelFunction::makeFromUnboxedRuntimeFunction(kernel)));
+}
 
 }  // namespace ashore::emulator

@@ -16,16 +16,28 @@ namespace {
 using at::Tensor;
 using Sizes = c10::SymIntArrayRef;
 
-bool are_together(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias) {
-  return input.is_cuda() && weight.device() == input.device() &&
-         (!bias || !bias->defined() || bias->device() == input.device());
+bool are_alike(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias) {
+  const auto is_like_input = [&](const Tensor& other) {
+    return other.device() == input.device() && other.scalar_type() == input.scalar_type();
+  };
+  return input.is_cuda() && is_like_input(weight) &&
+         (!bias || !bias->defined() || is_like_input(*bias));
+}
+
+// cuDNN's words; of the dtypes that it knows, some are for its quantized layers alone.
+void check_dtype(at::ScalarType type) {
+  using at::ScalarType;
+  const bool is_known = at::isFloatingType(type) || at::isComplexType(type) ||
+                        type == ScalarType::Int || type == ScalarType::Byte ||
+                        type == ScalarType::Char;
+  TORCH_CHECK(is_known, "getCudnnDataTypeFromScalarType() not supported for ", toString(type));
 }
 
 Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
                    Sizes stride, Sizes padding, Sizes dilation, bool transposed,
                    Sizes output_padding, c10::SymInt groups) {
   check_fork();
-  if (C10_UNLIKELY(!are_together(input, weight, bias))) {
+  if (C10_UNLIKELY(!are_alike(input, weight, bias))) {
     // The composite kernel, on its way to cuDNN, has words of its own for this.
     const CudnnScope pretend;
     return at::native::convolution(
@@ -33,6 +45,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
         C10_AS_INTARRAYREF_SLOW(dilation), transposed, C10_AS_INTARRAYREF_SLOW(output_padding),
         groups.guard_int(__FILE__, __LINE__));
   }
+  check_dtype(input.scalar_type());
   begin_kernel(input.get_device());
   Aliases aliases;
   const Tensor input_alias = aliases.to_host(input);

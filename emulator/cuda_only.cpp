@@ -2,11 +2,13 @@
 // have.
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/op_registration/adaption.h>
+#include <ATen/native/transformers/attention.h>
 
 #include <limits>
 
+#include "checks.hpp"
 #include "generator.hpp"
-#include "kernels.hpp"
 
 namespace ashore::emulator {
 
@@ -26,9 +28,17 @@ bool no_cudnn_ctc_loss_tensor(const Tensor&, const Tensor&, const Tensor&, const
   return false;
 }
 
-std::int64_t attention_choice(const Tensor&, const Tensor&, const Tensor&, const OptionalTensor&,
-                              double, bool, std::optional<double>, bool) {
-  return 0;  // the mathematical formula: flash and memory-efficient kernels are CUDA's own
+// The mathematical formula: flash and memory-efficient kernels are CUDA's own. With a mask CUDA
+// takes the memory-efficient one, whose wrapper finds one of another device.
+std::int64_t attention_choice(const Tensor& query, const Tensor& /*key*/, const Tensor& /*value*/,
+                              const OptionalTensor& mask, double, bool, std::optional<double>,
+                              bool) {
+  if (mask && mask->defined()) {
+    std::optional<at::Device> common = query.device();
+    c10::impl::check_and_update_common_device(
+        common, *mask, "wrapper_CUDA___scaled_dot_product_efficient_attention", "attn_bias");
+  }
+  return 0;
 }
 
 // Dropout as one kernel with a mask: PyTorch's CPU kernel would draw from the CPU's generator.
@@ -135,24 +145,25 @@ Tensor& baddbmm_dtype_out(const Tensor& self, const Tensor& a, const Tensor& b, 
 }  // namespace
 
 void add_cuda_only(KernelTable& table) {
+  at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(attention_choice);
   table.add("_use_cudnn_ctc_loss", no_cudnn_ctc_loss);
   table.add("_use_cudnn_ctc_loss.Tensor", no_cudnn_ctc_loss_tensor);
   table.add("_use_miopen_ctc_loss", no_cudnn_ctc_loss);
   table.add("_use_miopen_ctc_loss.Tensor", no_cudnn_ctc_loss_tensor);
-  table.add("_fused_sdp_choice", attention_choice);
-  table.add("native_dropout", native_dropout);
-  table.add("_fused_dropout", fused_dropout);
-  table.add("_masked_scale", masked_scale);
-  table.add("_fused_rms_norm", rms_norm);
-  table.add("_fused_rms_norm_backward", rms_norm_backward);
-  table.add("mm.dtype", mm_dtype);
-  table.add("mm.dtype_out", mm_dtype_out);
-  table.add("bmm.dtype", bmm_dtype);
-  table.add("bmm.dtype_out", bmm_dtype_out);
-  table.add("addmm.dtype", addmm_dtype);
-  table.add("addmm.dtype_out", addmm_dtype_out);
-  table.add("baddbmm.dtype", baddbmm_dtype);
-  table.add("baddbmm.dtype_out", baddbmm_dtype_out);
+  add_checked(table, "_fused_sdp_choice", attention_choice);
+  add_checked(table, "native_dropout", native_dropout);
+  add_checked(table, "_fused_dropout", fused_dropout);
+  add_checked(table, "_masked_scale", masked_scale);
+  add_checked(table, "_fused_rms_norm", rms_norm);
+  add_checked(table, "_fused_rms_norm_backward", rms_norm_backward);
+  add_checked(table, "mm.dtype", mm_dtype);
+  add_checked(table, "mm.dtype_out", mm_dtype_out);
+  add_checked(table, "bmm.dtype", bmm_dtype);
+  add_checked(table, "bmm.dtype_out", bmm_dtype_out);
+  add_checked(table, "addmm.dtype", addmm_dtype);
+  add_checked(table, "addmm.dtype_out", addmm_dtype_out);
+  add_checked(table, "baddbmm.dtype", baddbmm_dtype);
+  add_checked(table, "baddbmm.dtype_out", baddbmm_dtype_out);
 }
 
 }  // namespace ashore::emulator

@@ -38,13 +38,14 @@ struct Census {
   int device = -1;  // of the first CUDA tensor
   bool is_mixed = false;
   bool has_host = false;
-  bool has_mask = false;
   bool has_tensor = false;
+  std::uint64_t dtypes = 0;
   bool is_special = false;  // sparse, compressed, nested, quantized, zero
 
   void count(const Tensor& tensor) {
     if (!tensor.defined()) return;
     has_tensor = true;
+    dtypes |= dtype_bit(tensor.scalar_type());
     if (tensor.is_cpu()) {
       has_host = true;
       return;
@@ -55,7 +56,6 @@ struct Census {
     if (device < 0) device = found;
     const DispatchKeySet keys = tensor.unsafeGetTensorImpl()->key_set();
     is_special |= !keys.has(DispatchKey::Dense) || keys.has(DispatchKey::ZeroTensor);
-    has_mask |= tensor.scalar_type() == at::kBool || tensor.scalar_type() == at::kByte;
   }
   bool differs() const { return device >= 0 && (has_host || is_mixed); }
 };
@@ -63,8 +63,10 @@ struct Census {
 // One call: the arguments on the stack become aliases, the results CUDA tensors.
 class Call {
  public:
-  Call(const Operator& op, torch::jit::Stack& stack, std::size_t begin, int device)
-      : op_(op), stack_(stack), begin_(begin), aliases_(device) {}
+  /// Without `draws`, generators stay as they are: they are for CPU tensors, whose kernel refuses
+  /// CUDA's.
+  Call(const Operator& op, torch::jit::Stack& stack, std::size_t begin, int device, bool draws)
+      : op_(op), stack_(stack), begin_(begin), draws_(draws), aliases_(device) {}
 
   int device() const { return aliases_.device(); }
 
@@ -121,7 +123,7 @@ class Call {
       value = std::move(list);
     } else if (value.isDevice() && value.toDevice().is_cuda()) {
       value = c10::Device(c10::DeviceType::CPU);
-    } else if (value.isGenerator()) {
+    } else if (value.isGenerator() && draws_) {
       value = draw(value.toGenerator(), device());
     }
   }
@@ -138,6 +140,7 @@ class Call {
   const Operator& op_;
   torch::jit::Stack& stack_;
   std::size_t begin_;
+  bool draws_;
   Aliases aliases_;
   c10::SmallVector<Known, 6> known_;
 };
@@ -165,17 +168,18 @@ void Fallback::operator()(const c10::OperatorHandle& handle, DispatchKeySet keys
     for_each_tensor((*stack)[i], [&](const Tensor& tensor) { census.count(tensor); });
   }
   const bool is_dense = keys.highestPriorityTypeId() == DispatchKey::CUDA && !census.is_special;
-  if (C10_UNLIKELY(census.differs()) && is_dense && check_devices(op_, handle, *stack, begin))
+  if (C10_UNLIKELY(census.differs()) && (is_dense || op_.check == DeviceCheck::kWrapper) &&
+      check_devices(op_, handle, *stack, begin)) {
     return;
+  }
 
   const int device = census.device < 0 ? device_argument(*stack, begin) : census.device;
   begin_kernel(device);
-  if (C10_UNLIKELY(op_.waits != Waits::kNever) &&
-      (op_.waits == Waits::kAlways || census.has_mask)) {
-    wait_for_current_stream(device, op_.name.c_str());
+  if (C10_UNLIKELY(op_.rules != nullptr) && is_dense) {
+    apply_rules(handle, *stack, begin, census.dtypes, device);
   }
 
-  Call call(op_, *stack, begin, device);
+  Call call(op_, *stack, begin, device, census.device >= 0 || !census.has_tensor);
   call.convert_arguments();
   std::optional<DefaultGeneratorScope> random;
   if (C10_UNLIKELY(op_.is_seeded)) {
@@ -189,13 +193,38 @@ void Fallback::operator()(const c10::OperatorHandle& handle, DispatchKeySet keys
   {
     const KernelScope kernel(device);
     if (C10_LIKELY(is_dense && census.has_tensor)) {
-      handle.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), stack);
+      run_host_kernel(handle, stack, census.dtypes);
     } else {  // let the dispatcher find the kernel for the layout
       const at::AutoDispatchBelowADInplaceOrView below;
       handle.callBoxed(stack);
     }
   }
   call.convert_results(handle.schema().returns().size());
+}
+
+// What CUDA's kernel does and the CPU's does not.
+void Fallback::apply_rules(const c10::OperatorHandle& handle, const torch::jit::Stack& stack,
+                           std::size_t begin, std::uint64_t dtypes, int device) const {
+  const Rules& rules = *op_.rules;
+  if (C10_UNLIKELY((rules.gap_dtypes & dtypes) != 0)) {
+    rules.refuse_dtypes(handle, stack, begin, op_.meta);
+  }
+  if (C10_UNLIKELY(rules.checks_always)) rules.check_devices(handle, stack, begin);
+  const NamedArguments arguments(handle, stack, begin);
+  if (C10_UNLIKELY(rules.nondeterministic != nullptr)) rules.alert(arguments);
+  if (rules.waits != nullptr && arguments.hold(rules.waits)) {
+    wait_for_current_stream(device, op_.name.c_str());
+  }
+}
+
+void Fallback::run_host_kernel(const c10::OperatorHandle& handle, torch::jit::Stack* stack,
+                               std::uint64_t dtypes) const {
+  try {
+    handle.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), stack);
+  } catch (const c10::Error& error) {
+    if (op_.rules != nullptr) op_.rules->throw_in_cuda_words(error, dtypes);
+    throw;
+  }
 }
 
 void install_fallback() {
@@ -219,11 +248,11 @@ void install_fallback() {
     for (const auto& [key, dispatch_key] : kKeys) {
       if ((row->keys & key) == 0) continue;
       if (dispatch_key == DispatchKey::CUDA && has_own_kernel(full)) continue;
-      handles->push_back(
-          dispatcher.registerImpl(name, dispatch_key,
-                                  c10::KernelFunction::makeFromBoxedFunctor(
-                                      std::make_unique<Fallback>(describe_operator(*handle))),
-                                  std::nullopt, nullptr, "ashore"));
+      handles->push_back(dispatcher.registerImpl(
+          name, dispatch_key,
+          c10::KernelFunction::makeFromBoxedFunctor(
+              std::make_unique<Fallback>(describe_operator(*handle, dispatch_key))),
+          std::nullopt, nullptr, "ashore"));
     }
   }
 }

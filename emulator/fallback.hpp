@@ -16,6 +16,11 @@ class Fallback final : public c10::OperatorKernel {
                   torch::jit::Stack* stack);
 
  private:
+  void apply_rules(const c10::OperatorHandle& handle, const torch::jit::Stack& stack,
+                   std::size_t begin, std::uint64_t dtypes, int device) const;
+  void run_host_kernel(const c10::OperatorHandle& handle, torch::jit::Stack* stack,
+                       std::uint64_t dtypes) const;
+
   Operator op_;
 };
 

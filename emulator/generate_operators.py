@@ -3,10 +3,10 @@ operator with a real kernel of CUDA's family, and what its generated CUDA wrappe
 
     python generate_operators.py TORCH_ROOT OUTPUT_FOLDER
 
-Called by the build. A row is {name, keys, device_check, structured, composite, wrapper}: keys are
-the bits of KEYS, device_check tells whether the wrapper compares devices, structured whether the
-operator has a Meta kernel that does, composite whether there is a kernel for all backends too,
-wrapper is the name that messages give.
+Called by the build. A row is {name, keys, device_check, structured, composite, wrapper, generic}:
+keys are the bits of KEYS, device_check tells whether the wrapper compares devices, structured
+whether the operator has a Meta kernel that does, composite whether there is a kernel for all
+backends too, wrapper is the name that messages give, generic what it ends with for other keys.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from generate_rules import write_rules
 
 KEYS = {"CUDA": 1, "SparseCUDA": 2, "SparseCsrCUDA": 4, "QuantizedCUDA": 8, "NestedTensorCUDA": 16}
 
@@ -28,13 +30,16 @@ class Operator(NamedTuple):
     structured: bool
     composite: bool
     wrapper: str
+    generic: str
 
     def __str__(self) -> str:
         flags = ", ".join(
             "true" if flag else "false"
             for flag in (self.device_check, self.structured, self.composite)
         )
-        return f'{{"aten::{self.name}", {self.keys}, {flags}, "{self.wrapper}"}},\n'
+        return (
+            f'{{"aten::{self.name}", {self.keys}, {flags}, "{self.wrapper}", "{self.generic}"}},\n'
+        )
 
 
 def operators(packaged: Path) -> Iterator[Operator]:
@@ -65,11 +70,9 @@ def _operator(function: Any, keys: int, structured: bool) -> Operator:
     from torchgen.model import DeviceCheckType
 
     schema = function.func
-    if structured:  # named after the native function, the others after the dispatcher's signature
-        wrapper = f"wrapper_CUDA_{native.name(schema)}"
-    else:
-        overload = schema.name.overload_name
-        wrapper = f"wrapper_CUDA_{overload}_{dispatcher.name(schema)}"
+    generic = f"{schema.name.overload_name}_{dispatcher.name(schema)}"
+    # Structured ones are named after the native function, for CUDA alone.
+    wrapper = f"wrapper_CUDA_{native.name(schema) if structured else generic}"
     composite = (
         function.has_composite_implicit_autograd_kernel
         or function.has_composite_implicit_autograd_nested_tensor_kernel
@@ -77,7 +80,7 @@ def _operator(function: Any, keys: int, structured: bool) -> Operator:
         or function.has_composite_explicit_autograd_non_functional_kernel
     )
     checked = function.device_check != DeviceCheckType.NoCheck
-    return Operator(str(schema.name), keys, checked, structured, composite, wrapper)
+    return Operator(str(schema.name), keys, checked, structured, composite, wrapper, generic)
 
 
 def write_operators(packaged: Path, output: Path) -> None:
@@ -90,8 +93,8 @@ def write_operators(packaged: Path, output: Path) -> None:
 
 
 # Every table that the C++ sources include: a function from what torchgen packaged and the folder
-# to write to. Those made from emulator/tables/*.yaml have their place here.
-TABLES = [write_operators]
+# to write to.
+TABLES = [write_operators, write_rules]
 
 
 def main(torch_root: Path, output: Path) -> None:

@@ -22,10 +22,12 @@ struct Plain {
   int device = -1;
   bool is_plain = true;
   int host_scalars = 0;
+  std::uint64_t dtypes = 0;
 
   void look(const at::Tensor& tensor) {
     if (!tensor.defined()) return;
     const c10::DispatchKeySet keys = tensor.unsafeGetTensorImpl()->key_set();
+    dtypes |= dtype_bit(tensor.scalar_type());
     if (C10_LIKELY(tensor.is_cuda())) {
       const int found = tensor.get_device();
       if (device < 0) device = found;
@@ -108,12 +110,14 @@ struct Hot<Function, scalars> {
   static constexpr bool kInPlace = std::is_same_v<Return, at::Tensor&>;
   inline static const c10::OperatorHandle* handle = nullptr;
   inline static const c10::KernelFunction* fallback = nullptr;
+  inline static std::uint64_t refused_dtypes = 0;  // by CUDA's kernel
 
   static Return call(Arguments... arguments) {
     Plain plain;
     (plain.look(arguments), ...);
     bool is_plain = plain.is_plain && plain.device >= 0 &&
-                    plain.host_scalars <= static_cast<int>(scalars) && !is_forked();
+                    plain.host_scalars <= static_cast<int>(scalars) && !is_forked() &&
+                    (plain.dtypes & refused_dtypes) == 0;
     if constexpr (kInPlace) is_plain &= std::get<0>(std::tie(arguments...)).is_cuda();
     if (C10_UNLIKELY(!is_plain)) {
       return fallback->template call<Return, Arguments...>(
@@ -146,8 +150,10 @@ void add_hot(KernelTable& table, const char* name, const char* overload) {
       c10::Dispatcher::singleton().findSchema({std::string("aten::") + name, overload});
   TORCH_INTERNAL_ASSERT(handle, "no operator aten::", name, ".", overload);
   Kernel::handle = new c10::OperatorHandle(*handle);
-  Kernel::fallback = new c10::KernelFunction(c10::KernelFunction::makeFromBoxedFunctor(
-      std::make_unique<Fallback>(describe_operator(*handle))));
+  Operator op = describe_operator(*handle);
+  if (op.rules != nullptr) Kernel::refused_dtypes = op.rules->refused_dtypes;
+  Kernel::fallback = new c10::KernelFunction(
+      c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<Fallback>(std::move(op))));
   const std::string full = *overload == '\0' ? name : std::string(name) + "." + overload;
   table.add(full.c_str(), Kernel::call);
 }

@@ -19,7 +19,7 @@ class KernelTable {
 
   template <typename Kernel>
   void add(const char* name, Kernel kernel) {
-    library_.impl(name, kernel);
+    library_.impl(name, std::move(kernel));
     names().insert(std::string("aten::") + name);
   }
   static std::unordered_set<std::string>& names();

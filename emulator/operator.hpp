@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "rules.hpp"
+
 namespace ashore::emulator {
 
 /// A row of the table that generate_operators.py makes from the installed PyTorch: an operator that
@@ -17,16 +19,14 @@ struct OperatorRow {
   bool device_check;
   bool structured;
   bool composite;
-  const char* method;  ///< as error messages call the wrapper: "wrapper_CUDA_add"
+  const char* method;   ///< as error messages call the wrapper: "wrapper_CUDA_add"
+  const char* generic;  ///< what other keys' wrappers are called after "wrapper_SparseCUDA_"
 };
 inline constexpr unsigned kCudaKey = 1, kSparseCudaKey = 2, kSparseCsrCudaKey = 4,
                           kQuantizedCudaKey = 8, kNestedTensorCudaKey = 16;
 
 /// The row of an operator. Null: it has no kernel of the CUDA family.
 const OperatorRow* find_row(const std::string& name);
-
-/// When a CUDA kernel makes the host wait.
-enum class Waits : std::uint8_t { kNever, kAlways, kForMasks };
 
 /// How the devices of an operator's arguments are checked.
 enum class DeviceCheck : std::uint8_t {
@@ -40,8 +40,9 @@ enum class DeviceCheck : std::uint8_t {
 struct Operator {
   std::string name;
   const OperatorRow* row = nullptr;
+  std::string method;  ///< as error messages call the wrapper for its key
   DeviceCheck check = DeviceCheck::kNone;
-  Waits waits = Waits::kNever;
+  const Rules* rules = nullptr;
   bool is_seeded = false;                   ///< draws random numbers
   int generator = -1;                       ///< the argument that is one
   std::vector<bool> is_written;             ///< of each argument
@@ -49,6 +50,8 @@ struct Operator {
   c10::SafeKernelFunction* meta = nullptr;  ///< kept from before Python replaced it
 };
 
-Operator describe_operator(const c10::OperatorHandle& handle);
+/// Describe an operator's kernel for one key of the CUDA family.
+Operator describe_operator(const c10::OperatorHandle& handle,
+                           c10::DispatchKey key = c10::DispatchKey::CUDA);
 
 }  // namespace ashore::emulator

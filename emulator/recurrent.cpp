@@ -3,7 +3,7 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
-#include "kernels.hpp"
+#include "checks.hpp"
 
 namespace ashore::emulator {
 
@@ -75,10 +75,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tenso
 }  // namespace
 
 void add_recurrent_cells(KernelTable& table) {
-  table.add("_thnn_fused_lstm_cell", lstm_cell);
-  table.add("_thnn_fused_lstm_cell_backward_impl", lstm_cell_backward);
-  table.add("_thnn_fused_gru_cell", gru_cell);
-  table.add("_thnn_fused_gru_cell_backward", gru_cell_backward);
+  add_checked(table, "_thnn_fused_lstm_cell", lstm_cell);
+  add_checked(table, "_thnn_fused_lstm_cell_backward_impl", lstm_cell_backward);
+  add_checked(table, "_thnn_fused_gru_cell", gru_cell);
+  add_checked(table, "_thnn_fused_gru_cell_backward", gru_cell_backward);
 }
 
 }  // namespace ashore::emulator
