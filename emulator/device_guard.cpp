@@ -95,9 +95,7 @@ class DeviceGuard final : public c10::impl::DeviceGuardImplInterface {
     check(g_machine.driver->stream_wait_event(stream_handle(given.device_index(), given.id()),
                                               static_cast<Event*>(event)->handle, 0));
   }
-  bool queryEvent(void* event) const override {
-    return event == nullptr || is_done(event, false);
-  }
+  bool queryEvent(void* event) const override { return event == nullptr || is_done(event, false); }
   void synchronizeEvent(void* event) const override {
     if (event == nullptr) return;
     note_wait("torch.cuda.Event.synchronize");

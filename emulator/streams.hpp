@@ -30,8 +30,8 @@ void wait_for_current_stream(int device, const char* what);
 void wait_for_stream(int device, std::int64_t id);
 void wait_for_device(int device);
 
-/// Initialise the driver in this process, at its first use: as with CUDA, a process that forks before has
-/// children that can use the device.
+/// Initialise the driver in this process, at its first use: as with CUDA, a process that forks
+/// before has children that can use the device.
 void ensure_initialized();
 
 // Driver calls that need the device's context, which they make current for the thread.
