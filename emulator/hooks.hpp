@@ -16,4 +16,7 @@ class CudnnScope {
 /// Register the hooks. Before anything asks PyTorch about CUDA: it keeps the first answer.
 void install_hooks();
 
+/// Complete the gloo backend of torch.distributed: collectives.cpp.
+void install_collectives();
+
 }  // namespace ashore::emulator

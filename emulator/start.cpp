@@ -95,6 +95,7 @@ std::string start(const char* simulator_path, const char* text) {
   const c10::WarningUtils::WarningHandlerGuard guard(&quiet);
   install_kernels();
   install_fallback();
+  install_collectives();
   return {};
 }
 

@@ -13,6 +13,7 @@ void install_events(PyObject* module);
 void install_memory(PyObject* module);
 void install_pools(PyObject* module);
 void install_graphs(PyObject* module);
+void install_tensor_types(PyObject* module);
 void install_runtime(PyObject* module);
 void install_switches(PyObject* module);
 void install_tunable(PyObject* module);

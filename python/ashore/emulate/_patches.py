@@ -89,10 +89,21 @@ def _new_on_device(torch: Any, device: Any, args: tuple[Any, ...], kwargs: dict[
     return torch.tensor(content, dtype=torch.uint8, device=device).untyped_storage()
 
 
+def _make_tensors_of_cuda_types(functional: Any) -> None:
+    """Let torch.cuda.FloatTensor(…) and torch.set_default_tensor_type() have the CUDA types.
+
+    They are there since torch._C was completed, and torch.functional is imported right after that.
+    """
+    torch = sys.modules["torch"]
+    for kind in torch._tensor_classes:
+        torch._C._ashore_enable_tensor_type(kind)
+
+
 PATCHES: dict[str, Callable[[Any], None]] = {
     "torch.version": _tell_cuda_version,
     "torch.cuda": _count_devices_without_nvml,
     "torch.backends.cudnn": _use_native_rnn,
     "torch.cuda.nccl": _have_no_nccl,
     "torch.storage": _make_cuda_storages,
+    "torch.functional": _make_tensors_of_cuda_types,
 }
