@@ -76,6 +76,13 @@ GAP_CONDITIONS = {
     "aten::scatter_reduce.two_out": "!reduce=sum",
 }
 
+# Functions of the tables that are no kernels, by the kernels behind them.
+KERNELS = {
+    "aten::linalg_svd": "aten::_linalg_svd",
+    "aten::median.dim": "aten::median.dim_values",
+    "aten::nanmedian.dim": "aten::nanmedian.dim_values",
+}
+
 
 def quote(text: str) -> str:
     """Return a C++ string literal."""
@@ -124,7 +131,8 @@ def named_rows(rows: list[dict[str, Any]], name: str = "") -> Iterator[str]:
         when = condition(row["when"])
         if when is not None:
             last = f", {quote(row[name])}" if name else ""
-            yield f"{{{quote(row['op'])}, {quote(when)}{last}}},\n"
+            kernel = KERNELS.get(row["op"], row["op"])
+            yield f"{{{quote(kernel)}, {quote(when)}{last}}},\n"
 
 
 def write_rules(_packaged: Path, output: Path) -> None:

@@ -41,6 +41,20 @@ def names() -> dict[str, Any]:
         with torch.autocast(d):
             return compute()
 
+    def deterministic(compute: Callable[[], Any]) -> Any:
+        torch.use_deterministic_algorithms(True)
+        try:
+            return compute()
+        finally:
+            torch.use_deterministic_algorithms(False)
+
+    def no_sync(compute: Callable[[], Any]) -> Any:
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            return compute()
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+
     def adam(tensor: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
         parameter = param(tensor, tensor)
         optimizer = torch.optim.Adam([parameter])
@@ -64,6 +78,8 @@ def names() -> dict[str, Any]:
         "load_state": load_state,
         "autocast": autocast,
         "adam": adam,
+        "deterministic": deterministic,
+        "no_sync": no_sync,
     }
 
 

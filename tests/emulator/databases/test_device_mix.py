@@ -1,9 +1,10 @@
-"""Expressions that mix devices, each with the words of a real GPU: device_mix.txt, evaluated in one
-process by device_mix.py."""
+"""Expressions with the words of a real GPU, evaluated in one process by device_mix.py: those that
+mix devices (device_mix.txt), and those that CUDA refuses or waits for (cuda_rules.txt)."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import subprocess
 import sys
@@ -14,12 +15,13 @@ import pytest
 from emulated import need_emulator
 
 HERE = Path(__file__).parent
+TABLES = ("device_mix.txt", "cuda_rules.txt")
 SAME = "RuntimeError: Expected all tensors to be on the same device, but "
 pytestmark = pytest.mark.emulator
 
 
 class Case(NamedTuple):
-    """A row of device_mix.txt."""
+    """A row of a table."""
 
     code: str
     outcome: str
@@ -28,7 +30,8 @@ class Case(NamedTuple):
 
 def read_cases() -> list[Case]:
     found = []
-    for line in (HERE / "device_mix.txt").read_text().splitlines():
+    lines = [(HERE / name).read_text().splitlines() for name in TABLES]
+    for line in itertools.chain(*lines):
         if line.startswith("#"):
             continue
         code, rest = line.split(" => ", 1)
@@ -73,7 +76,7 @@ def outcomes() -> list[str]:
 
 
 @pytest.mark.parametrize("index", range(len(CASES)), ids=[case.code for case in CASES])
-def test_mixed_devices_are_answered_as_by_cuda(index: int) -> None:
+def test_an_expression_is_answered_as_by_cuda(index: int) -> None:
     case, found = CASES[index], outcomes()[index]
     begins = case.outcome.endswith("…")
     told = found.startswith(case.outcome[:-1]) if begins else found == case.outcome
