@@ -127,7 +127,7 @@ void install_devices(PyObject* module) {
       function<&get_device>("_cuda_getDevice"),
       function<&set_device>("_cuda_setDevice"),
       function<&exchange>("_cuda_exchangeDevice"),
-      function<&exchange>("_cuda_maybeExchangeDevice"),
+      function<&exchange, 1>("_cuda_maybeExchangeDevice"),
       function<&can_access_peer>("_cuda_canDeviceAccessPeer"),
       function<&has_primary_context>("_cuda_hasPrimaryContext"),
       function<&is_in_bad_fork>("_cuda_isInBadFork"),

@@ -147,8 +147,8 @@ Object current_allocator() {
 
 void install_pools(PyObject* module) {
   static PyMethodDef functions[] = {
-      function<&begin_allocate>("_cuda_beginAllocateToPool"),
-      function<&begin_allocate>("_cuda_beginAllocateCurrentThreadToPool"),
+      function<&begin_allocate, 1>("_cuda_beginAllocateToPool"),
+      function<&begin_allocate, 2>("_cuda_beginAllocateCurrentThreadToPool"),
       function<&begin_allocate>("_cuda_beginAllocateCurrentStreamToPool"),
       function<&end_allocate>("_cuda_endAllocateToPool"),
       function<&release>("_cuda_releasePool"),

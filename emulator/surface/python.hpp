@@ -115,8 +115,9 @@ PyObject* answer(Body body, Arguments... arguments) {
 }
 
 /// A C++ function as a module's function. How it is called follows from what it takes: nothing, one
-/// object, or the tuple and the dict of arguments.
-template <auto kBody>
+/// object, or the tuple and the dict of arguments. To Python, functions of one body are equal
+/// unless `kCopy` differs; torch.compile keeps a table of them.
+template <auto kBody, int kCopy = 0>
 PyMethodDef function(const char* name) {
   using Body = decltype(kBody);
   if constexpr (std::is_invocable_v<Body>) {

@@ -113,7 +113,7 @@ void install_runtime(PyObject* module) {
   static PyMethodDef runtime_functions[] = {
       function<&error_string>("cudaGetErrorString"),
       function<&succeed>("cudaProfilerStart"),
-      function<&succeed>("cudaProfilerStop"),
+      function<&succeed, 1>("cudaProfilerStop"),
       function<&host_register>("cudaHostRegister"),
       function<&host_unregister>("cudaHostUnregister"),
       function<&create_stream>("cudaStreamCreate"),
@@ -129,7 +129,7 @@ void install_runtime(PyObject* module) {
       function<&pop_range>("rangePop"),
       function<&start_range>("rangeStartA"),
       function<&ignore>("rangeEnd"),
-      function<&ignore>("markA"),
+      function<&ignore, 1>("markA"),
       function<&start_device_range>("deviceRangeStart"),
       function<&end_device_range>("deviceRangeEnd"),
       {},
@@ -143,7 +143,7 @@ void install_runtime(PyObject* module) {
                           {{"rnn_relu", 0}, {"rnn_tanh", 1}, {"lstm", 2}, {"gru", 3}}));
   static PyMethodDef cudnn_functions[] = {
       function<&cudnn_version>("getRuntimeVersion"),
-      function<&cudnn_version>("getCompileVersion"),
+      function<&cudnn_version, 1>("getCompileVersion"),
       function<&cudnn_version_int>("getVersionInt"),
       {},
   };

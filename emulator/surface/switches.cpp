@@ -58,7 +58,7 @@ void install_switches(PyObject* module) {
       function<&reset_lt_workspace>("_cuda_resetCublasLtWorkspaceSize"),
       function<&clear_workspaces>("_cuda_clearCublasWorkspaces"),
       function<&library_handle>("_cuda_getCurrentBlasHandle"),
-      function<&library_handle>("_cuda_getCurrentSolverHandle"),
+      function<&library_handle, 1>("_cuda_getCurrentSolverHandle"),
       function<&get_benchmark_limit>("_cuda_get_cudnn_benchmark_limit"),
       function<&set_benchmark_limit>("_cuda_set_cudnn_benchmark_limit"),
       function<&empties_cache>("_cuda_get_conv_benchmark_empty_cache"),

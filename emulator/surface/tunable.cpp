@@ -71,7 +71,7 @@ void install_tunable(PyObject* module) {
       function<&get_filename>("_cuda_tunableop_get_filename"),
       function<&read_file>("_cuda_tunableop_read_file"),
       function<&results>("_cuda_tunableop_get_results"),
-      function<&results>("_cuda_tunableop_get_validators"),
+      function<&results, 1>("_cuda_tunableop_get_validators"),
       function<&set_tolerances>("_cuda_tunableop_set_numerical_check_tolerances"),
       {},
   };
