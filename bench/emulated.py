@@ -21,7 +21,7 @@ _WORKER = Path(__file__).with_name("emulated_worker.py")
 def rows(effort: Effort) -> list[Row]:
     """State the rows of "The emulated GPU"."""
 
-    def row(name: str, what: str, target: Target | None, share: int) -> Row:
+    def row(name: str, what: str, target: Target, share: int) -> Row:
         calls = max(1, effort.calls // share)
 
         def sampler(statement: str) -> Sample:
@@ -32,9 +32,6 @@ def rows(effort: Effort) -> list[Row]:
     over = Target("≤ 0.3 µs over", lambda rival_s: rival_s + 0.3e-6)
     return [
         row("emulated-add", "add", over, 1),
-        row("emulated-linear", "linear", None, 1),
-        row("emulated-item", "item", None, 1),
-        row("emulated-foreach", "foreach_add", None, 50),
         row("emulated-small-step", "small_step", times(1.25), 200),
         row("emulated-step", "wide_step", times(1.05), 500),
         Row(

@@ -26,28 +26,12 @@ class Work:
         torch.manual_seed(0)
         self.device = device
         self.tiny = torch.ones(4, device=device)
-        self.scalar = torch.ones((), device=device)
-        self.row = torch.ones(1, 8, device=device)
-        self.layer = nn.Linear(8, 8).to(device)
-        self.list = [torch.ones(4, device=device) for _ in range(50)]
         self.small_step = self._training_step(hidden=32, batch=16)
         self.wide_step = self._training_step(hidden=256, batch=256)
 
     def add(self) -> torch.Tensor:
         """Add two tensors of 4 elements."""
         return self.tiny + self.tiny
-
-    def linear(self) -> torch.Tensor:
-        """Send one row of 8 through a layer."""
-        return self.layer(self.row)
-
-    def item(self) -> float:
-        """Bring one number ashore."""
-        return self.scalar.item()
-
-    def foreach_add(self) -> None:
-        """Add to 50 tensors of 4 elements with one call."""
-        torch._foreach_add_(self.list, self.list)
 
     def _training_step(self, hidden: int, batch: int) -> Callable[[], None]:
         sizes = [(64, hidden), (hidden, hidden)]

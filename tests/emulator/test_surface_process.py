@@ -169,7 +169,6 @@ print(json.dumps([in_child(action) for action in (
     assert answers[5:] == ["nothing", "SystemExit: False"]
 
 
-@pytest.mark.xfail(reason="the simulated driver ends in every forked child, used before or not")
 def test_a_fork_before_use_can_use_the_device() -> None:
     text = output_of(
         START

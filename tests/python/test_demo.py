@@ -29,11 +29,11 @@ FILES = {"evaluation_results.png", "predictions.npy", "probabilities.npy"}
 OPTIONS = ("--epochs", "2", "--seed", "7")
 CONVERSIONS = [
     ("a device tensor", "to_numpy"),
-    ("one with gradient", "to_numpy"),
+    ("one with grad", "to_numpy"),
     ("a model's output", "to_numpy"),
     ("under no_grad", "to_numpy"),
-    ("a batch of several", "tensors_to_numpy"),
-    ("NumPy to the device", "to_torch"),
+    ("several tensors", "tensors_to_numpy"),
+    ("NumPy to device", "to_torch"),
 ]
 
 
@@ -144,8 +144,8 @@ def test_json(again: dict[str, Any], story: tuple[Path, str]) -> None:
 def test_device_tensors_are_copied(again: dict[str, Any]) -> None:
     did = {c["name"]: (c["did"], c["copied_bytes"]) for c in again["conversions"]}
     assert did["a device tensor"] == ("framework", 48)
-    assert did["one with gradient"] == ("detach + framework", 48)
-    assert did["NumPy to the device"] == ("copy", 96)
+    assert did["one with grad"] == ("detach + framework", 48)
+    assert did["NumPy to device"] == ("copy", 96)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens on the CPU")
@@ -157,8 +157,8 @@ def test_without_an_emulated_gpu_either(tmp_path: Path, monkeypatch: pytest.Monk
     assert result["device"] == "cpu" and "simulated driver is missing" in result["note"]
     did = {c["name"]: (c["did"], c["copied_bytes"]) for c in result["conversions"]}
     assert did["a device tensor"] == ("share", 0)
-    assert did["one with gradient"] == ("detach + share", 0)
-    assert did["NumPy to the device"] == ("share", 0)
+    assert did["one with grad"] == ("detach + share", 0)
+    assert did["NumPy to device"] == ("share", 0)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the CPU gives the same numbers each time")
@@ -277,7 +277,7 @@ def test_wrong_values_fail_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     honest = conversions.six
     monkeypatch.setattr(conversions, "six", six)
-    with pytest.raises(JobFailed, match=r"wrong values: NumPy to the device$"):
+    with pytest.raises(JobFailed, match=r"wrong values: NumPy to device$"):
         job.run(tmp_path, epochs=1, seed=0, quiet=True)
 
 

@@ -39,11 +39,11 @@ def six(model: nn.Module, features: torch.Tensor) -> list[Conversion]:
     several = tuple(torch.randn(n, n, device=device) for n in (3, 5, 2))
     return [
         _ashore("a device tensor", torch.randn(3, 4, device=device)),
-        _ashore("one with gradient", torch.randn(3, 4, device=device, requires_grad=True)),
+        _ashore("one with grad", torch.randn(3, 4, device=device, requires_grad=True)),
         _ashore("a model's output", model(features)),
         _ashore("under no_grad", without_graph),
-        _several_ashore("a batch of several", several),
-        _to_device("NumPy to the device", np.arange(12.0).reshape(3, 4), device),
+        _several_ashore("several tensors", several),
+        _to_device("NumPy to device", np.arange(12.0).reshape(3, 4), device),
     ]
 
 
