@@ -16,7 +16,9 @@ class CudnnScope {
 /// Register the hooks. Before anything asks PyTorch about CUDA: it keeps the first answer.
 void install_hooks();
 
-/// Complete the gloo backend of torch.distributed: collectives.cpp.
+/// Complete torch.distributed: collectives.cpp.
 void install_collectives();
+/// Answer PyTorch's profilers: profiler.cpp.
+void install_profiler();
 
 }  // namespace ashore::emulator

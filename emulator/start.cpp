@@ -96,6 +96,7 @@ std::string start(const char* simulator_path, const char* text) {
   install_kernels();
   install_fallback();
   install_collectives();
+  install_profiler();
   return {};
 }
 
