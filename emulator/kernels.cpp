@@ -24,6 +24,7 @@ void install_kernels() {
   add_convolutions(table);
   add_recurrent_cells(table);
   add_cuda_only(table);
+  add_sync_batch_norm(table);
   add_hot_arithmetic(table);
   add_hot_network(table);
   add_hot_lists(table);

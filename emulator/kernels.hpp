@@ -34,6 +34,7 @@ void add_copies(KernelTable& table);           ///< copies.cpp
 void add_convolutions(KernelTable& table);     ///< convolution.cpp
 void add_recurrent_cells(KernelTable& table);  ///< recurrent.cpp
 void add_cuda_only(KernelTable& table);        ///< cuda_only.cpp
+void add_sync_batch_norm(KernelTable& table);  ///< sync_batch_norm.cpp
 
 /// Register all of them.
 void install_kernels();

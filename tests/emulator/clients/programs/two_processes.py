@@ -77,6 +77,26 @@ def learning(rank, views):
         assert torch.allclose(a, b, atol=1e-6)
 
 
+def norms_over_both(rank):
+    """SyncBatchNorm on half the batch each is BatchNorm on the whole."""
+    torch.manual_seed(1)
+    alone = nn.Sequential(nn.Conv1d(3, 4, 1), nn.BatchNorm1d(4), nn.Tanh()).cuda()
+    model = DistributedDataParallel(
+        nn.SyncBatchNorm.convert_sync_batchnorm(copy.deepcopy(alone)), device_ids=[rank]
+    )
+    x = torch.randn(8, 3, 5).cuda()
+    mine = slice(rank * 4, rank * 4 + 4)
+    expected, found = alone(x), model(x[mine])
+    close = {"atol": 1e-5, "rtol": 1e-4}
+    assert torch.allclose(expected[mine], found, **close)
+    expected.square().sum().backward()
+    (2 * found.square().sum()).backward()  # DistributedDataParallel takes the mean
+    pairs = zip(alone.parameters(), model.module.parameters(), strict=True)
+    assert all(torch.allclose(a.grad, b.grad, **close) for a, b in pairs)
+    for a, b in zip(alone[1].buffers(), model.module[1].buffers(), strict=True):
+        assert torch.allclose(a, b, **close)
+
+
 def main(rank, port):
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     torch.cuda.set_device(rank)
@@ -84,6 +104,7 @@ def main(rank, port):
     collectives(rank)
     for views in (False, True):
         learning(rank, views)
+    norms_over_both(rank)
     dist.destroy_process_group()
 
 
