@@ -6,6 +6,7 @@ is another there.
 
 from __future__ import annotations
 
+import atexit
 import json
 import subprocess
 import sys
@@ -58,6 +59,8 @@ def _ask(statement: str, calls: int) -> float:
 
 @cache
 def _worker() -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    worker = subprocess.Popen(
         [sys.executable, str(_WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
+    atexit.register(worker.communicate)  # it ends when its input does
+    return worker

@@ -90,7 +90,7 @@ def operators(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     pytest.importorskip("torch", reason="PyTorch is not installed")
     folder = tmp_path_factory.mktemp("generated")
     script = ROOT / "emulator" / "generate_operators.py"
-    subprocess.run([sys.executable, "-P", script, find_torch(), folder], check=True, timeout=120)
+    subprocess.run([sys.executable, script, find_torch(), folder], check=True, timeout=120)
     return (folder / "operators.inc").read_text().splitlines()
 
 
