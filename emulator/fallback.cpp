@@ -150,7 +150,7 @@ int device_argument(const torch::jit::Stack& stack, std::size_t begin) {
   for (std::size_t i = begin; i < stack.size(); ++i) {
     if (!stack[i].isDevice() || !stack[i].toDevice().is_cuda()) continue;
     const int index = stack[i].toDevice().index();
-    if (index < 0) break;
+    if (index == -1) break;
     check_device(index);
     return index;
   }

@@ -44,7 +44,8 @@ bool has_own_kernel(const std::string& name);
 /// not there.
 inline int device_index(const std::optional<c10::Device>& device) {
   check_fork();
-  const int index = device && device->index() >= 0 ? device->index() : tl_device;
+  // -1 is "no index"; below it are numbers that did not fit into PyTorch's eight bits.
+  const int index = device && device->index() != -1 ? device->index() : tl_device;
   check_device(index);
   return index;
 }

@@ -110,6 +110,9 @@ def test_a_device_that_is_not_there_is_refused() -> None:
         torch.cuda.set_device(2)
     with pytest.raises(torch.AcceleratorError, match="CUDA error: invalid device ordinal"):
         torch.ones(1, device="cuda:7")
+    for index in (128, 200, 999):  # PyTorch keeps eight bits of it
+        with pytest.raises(torch.AcceleratorError, match="CUDA error: invalid device ordinal"):
+            torch.zeros(2, device=f"cuda:{index}")
     with pytest.raises(AssertionError, match="Invalid device id"):
         torch.cuda.get_device_properties(2)
     with pytest.raises(RuntimeError, match="invalid argument to setDevice"):
