@@ -118,7 +118,7 @@ def test_torchrun(folder: Path) -> None:
         "rank = dist.get_rank()\n"
         "x = torch.ones(2, device=f'cuda:{rank}').cpu()\n"
         "dist.all_reduce(x)\n"
-        "print(rank, x.tolist(), flush=True)\n"
+        "os.write(1, f'{rank} {x.tolist()}\\n'.encode())  # in one piece: both write to one pipe\n"
         "dist.destroy_process_group()\n"
     )
     words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
