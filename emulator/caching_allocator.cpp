@@ -143,7 +143,7 @@ std::uintptr_t CachingAllocator::allocate(std::size_t size_bytes, std::int64_t s
       static_cast<void>(free_segments());
       stats_.num_alloc_retries++;
       block = new_segment(segment_bytes, pools, small);
-      if (block == nullptr) throw_out_of_memory(size_bytes, segment_bytes);
+      if (block == nullptr) throw_out_of_memory(segment_bytes);
     }
   } else if (block->is_split()) {
     lower(stats_.inactive_split, small, 1);
@@ -262,7 +262,7 @@ void CachingAllocator::process_events(bool wait) {
   }
 }
 
-void CachingAllocator::throw_out_of_memory(std::size_t size_bytes, std::size_t segment_bytes) {
+void CachingAllocator::throw_out_of_memory(std::size_t segment_bytes) {
   stats_.num_ooms++;
   std::size_t device_bytes = 0;
   check(g_machine.driver->device_total_mem(&device_bytes, device_));
@@ -273,7 +273,6 @@ void CachingAllocator::throw_out_of_memory(std::size_t size_bytes, std::size_t s
           ? format_size(static_cast<std::size_t>(fraction_ * static_cast<double>(device_bytes))) +
                 " allowed; "
           : "";
-  static_cast<void>(size_bytes);
   TORCH_CHECK_WITH(
       OutOfMemoryError, false, "CUDA out of memory. Tried to allocate ", format_size(segment_bytes),
       ". GPU ", device_, " has a total capacity of ", format_size(device_bytes), " of which ",

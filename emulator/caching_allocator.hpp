@@ -55,7 +55,7 @@ class CachingAllocator {
   void merge(Block* into, Block* other);
   bool free_segments();
   void process_events(bool wait);
-  [[noreturn]] void throw_out_of_memory(std::size_t size_bytes, std::size_t segment_bytes);
+  [[noreturn]] void throw_out_of_memory(std::size_t segment_bytes);
 
   std::mutex mutex_;
   int device_ = 0;

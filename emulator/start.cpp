@@ -83,11 +83,10 @@ std::string start(const char* simulator_path, const char* text) {
   if (const char* fault = simulator->configure(options)) return fault;
   simulator->install_fault_reporter();
   const device::AddressSpace space = simulator->address_space();
-  g_machine = {simulator,           simulator->driver,
-               simulator->pending,  space.device_base,
-               space.span_bytes,    space.span_bytes * static_cast<std::size_t>(space.device_count),
-               space.host_offset,   space.device_count,
-               options.guard_pinned};
+  g_machine = {simulator,          simulator->driver,
+               simulator->pending, space.device_base,
+               space.span_bytes,   space.span_bytes * static_cast<std::size_t>(space.device_count),
+               space.host_offset,  space.device_count};
   install_allocators();
   install_device_guard();
   install_hooks();

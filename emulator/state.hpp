@@ -22,7 +22,6 @@ struct Machine {
   std::size_t total_bytes = 0;  ///< of all
   std::ptrdiff_t host_offset = 0;
   int device_count = 0;
-  bool strict_sync = false;
 };
 extern Machine g_machine;
 
