@@ -126,26 +126,44 @@ def test_endings(folder: Path, ending: str, code: int) -> None:
     assert "ashore" not in str(err), "no frames of ours"
 
 
+def ended(number: signal.Signals, *command: str) -> tuple[int, str]:
+    """Return the exit status and the errors of a program that is sent a signal once it is ready."""
+    process = subprocess.Popen(
+        [sys.executable, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    time.sleep(0.05)  # into the loop
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+WAIT = """\
+import time
+print("ready", flush=True)
+for _ in range(600):
+    time.sleep(0.1)
+"""
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_from_outside(folder: Path, number: signal.Signals) -> None:
-    (folder / "wait.py").write_text(
-        "import time\nprint('ready', flush=True)\nfor _ in range(600):\n    time.sleep(0.1)\n"
-    )
+    (folder / "wait.py").write_text(WAIT)
+    assert ended(number, "-m", "ashore", "run", "wait.py") == ended(number, "wait.py")
 
-    def ended(*command: str) -> tuple[int, str]:
-        process = subprocess.Popen(
-            [sys.executable, *command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        time.sleep(0.05)  # into the loop
-        process.send_signal(number)
-        _, err = process.communicate(timeout=60)
-        return process.returncode, err
 
-    assert ended("-m", "ashore", "run", "wait.py") == ended("wait.py")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("report", ["--report", "--report=report.json"])
+def test_signals_with_a_report(folder: Path, report: str, number: signal.Signals) -> None:
+    """Python forgets that it is to die of an interrupt when code is evaluated after it."""
+    (folder / "wait.py").write_text(WAIT)
+    code, err = ended(number, "-m", "ashore", "run", report, "wait.py")
+    wanted, traceback = ended(number, "wait.py")
+    assert code == wanted == -number
+    is_told = number == signal.SIGINT
+    shown = "ashore: the emulated GPU\ntorch was not imported\n"
+    assert err == traceback + (shown if is_told and report == "--report" else "")
+    assert (folder / "report.json").exists() == (is_told and report != "--report")
 
 
 def test_it_stays_one_process_on_the_terminal(folder: Path) -> None:
@@ -185,6 +203,40 @@ def test_wrong_usage_is_one_line(words: list[str], part: str) -> None:
     assert (code, out) == (2, "")
     assert part in str(err) and str(err).endswith("(see: ashore run --help)\n")
     assert str(err).count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("/no/such/folder/report.json", "No such file or directory"),
+        ("sub", "Is a directory"),
+        ("app.zip/report.json", "Not a directory"),
+        ("/dev/full", "not a regular file"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_told_at_the_start(file: str, reason: str) -> None:
+    code, out, err = outcome("-m", "ashore", "run", f"--report={file}", "-c", "print('on')")
+    path = os.path.abspath(file)
+    assert (code, out) == (2, "")
+    assert err == f"ashore: the report cannot be written to {path}: {reason}\n"
+
+
+def test_a_report_that_cannot_be_written_any_more(folder: Path) -> None:
+    program = "import os; os.rename('there', 'gone')"
+    (folder / "there").mkdir()
+    got = outcome("-m", "ashore", "run", "--report=there/report.json", "-c", program)
+    path = folder / "there" / "report.json"
+    told = f"ashore: the report cannot be written to {path}: No such file or directory\n"
+    assert got == (0, "", told)
+    assert not list((folder / "gone").iterdir())
+
+
+def test_an_old_report_stays_until_there_is_a_new_one(folder: Path) -> None:
+    (folder / "report.json").write_text("old")
+    program = "print(open('report.json').read(), len(__import__('os').listdir('.')))"
+    _, out, _ = outcome("-m", "ashore", "run", "--report=report.json", "-c", program)
+    assert out == f"old {len(list(folder.iterdir()))}\n"
+    assert '"waits": []' in (folder / "report.json").read_text()
 
 
 ENVIRONMENT = "import os; print(os.environ.get('ASHORE_EMULATE'), os.environ.get('PYTHONPATH'))"

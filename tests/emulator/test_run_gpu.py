@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -179,9 +180,17 @@ def test_the_report_is_of_the_first_process(folder: Path) -> None:
 
 def test_the_report_of_a_program_without_torch(folder: Path) -> None:
     assert run("--report", "-c", "pass")[2] == "ashore: the emulated GPU\ntorch was not imported\n"
-    missing = run("--report=/no/such/folder/report.json", "-c", "print('on')")
-    assert missing[:2] == (0, "on\n")
-    assert missing[2].startswith("ashore: the report cannot be written: ")
+
+
+@pytest.mark.parametrize("report", ["--report", "--report=report.json"])
+def test_the_report_of_an_interrupted_program(folder: Path, report: str) -> None:
+    text = WAITS + "import signal\nsignal.raise_signal(signal.SIGINT)\n"
+    code, _, err = run(report, program(folder, text))
+    assert code == -signal.SIGINT, "as with python"
+    if report == "--report":
+        assert "KeyboardInterrupt\nashore: the emulated GPU\n" in err
+    else:
+        assert json.loads((folder / "report.json").read_text())["waits"]
 
 
 def test_leaving_right_after_backward(folder: Path) -> None:

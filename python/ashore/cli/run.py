@@ -115,7 +115,7 @@ def run(
         environment = without_emulation(os.environ)
     else:
         if report is not None and report != "-":
-            report = os.path.abspath(report)
+            report = _writable(report)
         environment = with_emulation(os.environ, options_of(**machine), report)
     if not sys.executable:
         raise CannotRun("this Python does not know its own executable")
@@ -124,6 +124,18 @@ def run(
         if stream is not None:
             stream.flush()
     os.execve(sys.executable, command, environment)
+
+
+def _writable(report: str) -> str:
+    from ashore.emulate._report import refuse_unwritable
+
+    path = os.path.abspath(report)
+    try:
+        refuse_unwritable(path)
+    except OSError as error:
+        reason = error.strerror or str(error)  # its file is one beside it
+        raise CannotRun(f"the report cannot be written to {path}: {reason}") from error
+    return path
 
 
 def _our_flags(ctx: click.Context) -> list[str]:
