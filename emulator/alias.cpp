@@ -141,6 +141,12 @@ Tensor Aliases::to_host(const Tensor& tensor) {
   if (C10_UNLIKELY(is_zero_tensor(tensor))) {
     return at::_efficientzerotensor(tensor.sizes(), tensor.options().device(at::kCPU));
   }
+  if (C10_UNLIKELY(tensor.storage().data() == nullptr) && tensor.numel() != 0) {
+    report_failure("", c10::str("a kernel was given a tensor of ", tensor.sizes(), " on ",
+                                tensor.device(), " whose storage was freed"));
+    break_device(device::Error::kIllegalAddress);
+    throw_cuda_error(device::Error::kIllegalAddress);
+  }
   const Storage& storage = host_storage(tensor.storage());
   if (C10_UNLIKELY(tensor.is_quantized())) {
     return quantized(storage, tensor, convert_quantizer(tensor, convert),

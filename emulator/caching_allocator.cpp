@@ -190,6 +190,7 @@ void CachingAllocator::free(std::uintptr_t address) {
     release(block);
     return;
   }
+  if (is_broken()) return;  // no event can tell when it is free
   for (const std::int64_t stream : std::exchange(block->used_by, {})) {
     deferred_.push_back({record_event_on(device_, stream), block});
     block->pending_events++;

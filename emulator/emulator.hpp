@@ -101,6 +101,10 @@ ASHORE_EMULATOR_API void set_origin_hook(OriginHook hook) noexcept;
 /// "cudaStreamSynchronize", …).
 using WaitHook = void (*)(const char* what, std::uint64_t origin);
 ASHORE_EMULATOR_API void set_wait_hook(WaitHook hook) noexcept;
+/// Asked for the current line of the user's program, "file:line", when a kernel fails; may be
+/// empty.
+using LineHook = std::string (*)();
+ASHORE_EMULATOR_API void set_line_hook(LineHook hook) noexcept;
 
 }  // namespace ashore::emulator
 

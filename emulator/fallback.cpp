@@ -193,7 +193,11 @@ void Fallback::operator()(const c10::OperatorHandle& handle, DispatchKeySet keys
   {
     const KernelScope kernel(device);
     if (C10_LIKELY(is_dense && census.has_tensor)) {
-      run_host_kernel(handle, stack, census.dtypes);
+      if (C10_UNLIKELY(op_.asserts != nullptr)) {
+        run_asserting_kernel(handle, stack, census.dtypes);
+      } else {
+        run_host_kernel(handle, stack, census.dtypes);
+      }
     } else {  // let the dispatcher find the kernel for the layout
       const at::AutoDispatchBelowADInplaceOrView below;
       handle.callBoxed(stack);
@@ -223,6 +227,35 @@ void Fallback::run_host_kernel(const c10::OperatorHandle& handle, torch::jit::St
     handle.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), stack);
   } catch (const c10::Error& error) {
     if (op_.rules != nullptr) op_.rules->throw_in_cuda_words(error, dtypes);
+    throw;
+  }
+}
+
+// Where the CPU's kernel refuses values that CUDA's asserts on the device, the device breaks and
+// the program goes on with results that mean nothing.
+void Fallback::run_asserting_kernel(const c10::OperatorHandle& handle, torch::jit::Stack* stack,
+                                    std::uint64_t dtypes) const {
+  const std::size_t begin = stack->size() - op_.is_written.size();
+  torch::jit::Stack copy(stack->begin() + static_cast<std::ptrdiff_t>(begin), stack->end());
+  try {
+    run_host_kernel(handle, stack, dtypes);
+    return;
+  } catch (const c10::Error& error) {
+    const AssertRow* row = match_assert(*op_.asserts, error);
+    if (row == nullptr) throw;
+    fail_assert(*row, op_.name, error);
+    stack->resize(begin);
+    if (op_.is_written.front()) {  // in place: what is there stays
+      stack->push_back(copy.front());
+      return;
+    }
+    make_harmless(*row, handle, copy, 0);
+  }
+  stack->insert(stack->end(), copy.begin(), copy.end());
+  try {
+    handle.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), stack);
+  } catch (const c10::Error&) {
+    check_broken();
     throw;
   }
 }

@@ -20,6 +20,8 @@ class Fallback final : public c10::OperatorKernel {
                    std::size_t begin, std::uint64_t dtypes, int device) const;
   void run_host_kernel(const c10::OperatorHandle& handle, torch::jit::Stack* stack,
                        std::uint64_t dtypes) const;
+  void run_asserting_kernel(const c10::OperatorHandle& handle, torch::jit::Stack* stack,
+                            std::uint64_t dtypes) const;
 
   Operator op_;
 };

@@ -1,5 +1,5 @@
-"""Write C++ tables from tables/*.yaml: what CUDA's kernels refuse, check, wait for and cannot
-repeat. Called by generate_operators.py.
+"""Write C++ tables from tables/*.yaml: what CUDA's kernels refuse, assert, check, wait for and
+cannot repeat. Called by generate_operators.py.
 
 A condition in these tables is a short text that rules.cpp evaluates: an argument's name (given,
 true or not empty), `!name`, `name.is_cuda`, `name.is_floating`, `name=text`, `name=other` for two
@@ -135,6 +135,17 @@ def named_rows(rows: list[dict[str, Any]], name: str = "") -> Iterator[str]:
             yield f"{{{quote(kernel)}, {quote(when)}{last}}},\n"
 
 
+def assert_rows(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield {operator, cpu_words, arguments, harmless, condition, file, function}."""
+    for row in rows:
+        for op in row["ops"]:
+            words = ", ".join(quote(row[key]) for key in ("condition", "file", "function"))
+            yield (
+                f"{{{quote(op)}, {quote(row['cpu_words'])}, {quote(row['arguments'])}, "
+                f"{row['harmless']}, {words}}},\n"
+            )
+
+
 def write_rules(_packaged: Path, output: Path) -> None:
     """Write all tables of rules."""
     import yaml
@@ -149,6 +160,7 @@ def write_rules(_packaged: Path, output: Path) -> None:
         "dtype_words": dtype_rows(dtypes["renamed"]),
         "own_checks": own_check_rows(read("own_checks")["rows"]),
         "waits": named_rows(read("synchronizing")["operators"]),
+        "device_asserts": assert_rows(read("device_asserts")["asserts"]),
         "nondeterministic": named_rows(read("nondeterministic")["operators"], "name"),
     }
     for name, rows in made.items():

@@ -111,6 +111,7 @@ struct Hot<Function, scalars> {
   inline static const c10::OperatorHandle* handle = nullptr;
   inline static const c10::KernelFunction* fallback = nullptr;
   inline static std::uint64_t refused_dtypes = 0;  // by CUDA's kernel
+  inline static bool asserts = false;              // some of its values, on the device
 
   static Return call(Arguments... arguments) {
     Plain plain;
@@ -120,9 +121,7 @@ struct Hot<Function, scalars> {
                     (plain.dtypes & refused_dtypes) == 0;
     if constexpr (kInPlace) is_plain &= std::get<0>(std::tie(arguments...)).is_cuda();
     if (C10_UNLIKELY(!is_plain)) {
-      return fallback->template call<Return, Arguments...>(
-          *handle, c10::DispatchKeySet(c10::DispatchKey::CUDA),
-          std::forward<Arguments>(arguments)...);
+      return call_fallback(std::forward<Arguments>(arguments)...);
     }
     begin_kernel(plain.device);
     Aliases aliases(plain.device);
@@ -137,8 +136,20 @@ struct Hot<Function, scalars> {
     } else if constexpr (std::is_void_v<Return>) {
       std::apply(run, host);
     } else {
-      return give_back(aliases, std::apply(run, host));
+      try {
+        return give_back(aliases, std::apply(run, host));
+      } catch (const c10::Error&) {
+        if (!asserts) throw;
+      }
+      return call_fallback(std::forward<Arguments>(arguments)...);
     }
+  }
+
+ private:
+  static Return call_fallback(Arguments... arguments) {
+    return fallback->template call<Return, Arguments...>(
+        *handle, c10::DispatchKeySet(c10::DispatchKey::CUDA),
+        std::forward<Arguments>(arguments)...);
   }
 };
 
@@ -151,6 +162,7 @@ void add_hot(KernelTable& table, const char* name, const char* overload) {
   TORCH_INTERNAL_ASSERT(handle, "no operator aten::", name, ".", overload);
   Kernel::handle = new c10::OperatorHandle(*handle);
   Operator op = describe_operator(*handle);
+  Kernel::asserts = op.asserts != nullptr;
   if (op.rules != nullptr) Kernel::refused_dtypes = op.rules->refused_dtypes;
   Kernel::fallback = new c10::KernelFunction(
       c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<Fallback>(std::move(op))));

@@ -68,6 +68,7 @@ Operator describe_operator(const c10::OperatorHandle& handle, c10::DispatchKey k
   made.name = schema.name();
   if (!schema.overload_name().empty()) made.name += "." + schema.overload_name();
   made.row = find_row(made.name);
+  made.asserts = find_asserts(made.name);
   for (const at::Tag tag : handle.getTags()) {
     made.is_seeded |= tag == at::Tag::nondeterministic_seeded;
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "asserts.hpp"
 #include "rules.hpp"
 
 namespace ashore::emulator {
@@ -43,6 +44,7 @@ struct Operator {
   std::string method;  ///< as error messages call the wrapper for its key
   DeviceCheck check = DeviceCheck::kNone;
   const Rules* rules = nullptr;
+  const std::vector<const AssertRow*>* asserts = nullptr;
   bool is_seeded = false;                   ///< draws random numbers
   int generator = -1;                       ///< the argument that is one
   std::vector<bool> is_written;             ///< of each argument

@@ -5,6 +5,7 @@
 
 #include "streams.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ std::atomic<bool> g_forked{false};
 std::atomic<int> g_sync_debug_mode{0};
 std::atomic<OriginHook> g_origin_hook{nullptr};
 std::atomic<WaitHook> g_wait_hook{nullptr};
+std::atomic<LineHook> g_line_hook{nullptr};
+std::atomic<device::Error> g_broken{device::Error::kSuccess};
 
 }  // namespace
 
@@ -71,11 +74,11 @@ std::string help_text(device::Error error) {
          "information.";
 }
 const char* async_error_suffix(device::Error error) {
-  if (error != device::Error::kLaunchFailed && error != device::Error::kIllegalAddress) {
+  if (error != device::Error::kLaunchFailed && error != device::Error::kIllegalAddress &&
+      error != device::Error::kAssert) {
     return "\nFor more detailed error information, run with CUDA_LOG_FILE=stderr";
   }
-  const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
-  if (blocking != nullptr && std::string_view(blocking) == "1") return "";
+  if (is_launch_blocking()) return "";
   return "\nCUDA kernel errors might be asynchronously reported at some other API call, so the "
          "stacktrace below might be incorrect.\nFor debugging consider passing "
          "CUDA_LAUNCH_BLOCKING=1";
@@ -97,6 +100,28 @@ void throw_cuda_error(device::Error error) {
 
 void check(device::Error error) {
   if (C10_UNLIKELY(error != device::Error::kSuccess)) throw_cuda_error(error);
+}
+
+void break_device(device::Error error) {
+  device::Error none = device::Error::kSuccess;
+  if (g_broken.compare_exchange_strong(none, error)) g_machine.simulator->break_device(error);
+}
+
+bool is_broken() noexcept { return g_broken.load() != device::Error::kSuccess; }
+void check_broken() { check(g_broken.load()); }
+
+bool is_launch_blocking() {
+  const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+  return blocking != nullptr && std::string_view(blocking) == "1";
+}
+
+void report_failure(const std::string& line, const std::string& detail) {
+  const LineHook hook = g_line_hook.load();
+  const std::string where = hook == nullptr ? "" : hook();
+  const std::string text = (line.empty() ? "" : line + "\n") +
+                           "ashore: " + (where.empty() ? "" : where + ": ") + detail + "\n";
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
 }
 
 void check_fork() {
@@ -159,5 +184,6 @@ void mark_forked() noexcept { g_forked = true; }
 bool is_forked() noexcept { return g_forked; }
 void set_origin_hook(OriginHook hook) noexcept { g_origin_hook = hook; }
 void set_wait_hook(WaitHook hook) noexcept { g_wait_hook = hook; }
+void set_line_hook(LineHook hook) noexcept { g_line_hook = hook; }
 
 }  // namespace ashore::emulator

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "device/simulator_api.hpp"
 #include "emulator.hpp"
@@ -82,6 +83,18 @@ inline c10::Device cuda_device(int index) {
 [[noreturn]] void throw_cuda_error(device::Error error);
 /// Throw if a driver call failed.
 void check(device::Error error);
+
+/// Let the device fail every kernel, copy and wait from now on, as CUDA does once a kernel has gone
+/// wrong. The first error stays.
+void break_device(device::Error error);
+/// Throw its error if the device is broken.
+void check_broken();
+bool is_broken() noexcept;
+/// Whether kernels are to tell their errors at once: CUDA_LAUNCH_BLOCKING=1.
+bool is_launch_blocking();
+/// Write a line of the device's, if there is one, to standard error, and one of ours with what is
+/// known about it.
+void report_failure(const std::string& line, const std::string& detail);
 
 /// Throw what CUDA does in a forked child of a process that had used the device.
 void check_fork();

@@ -93,6 +93,11 @@ device::StreamHandle stream_handle(int device, std::int64_t id) {
   return handle;
 }
 
+void begin_ordered_kernel(int device) {
+  check_broken();
+  g_machine.simulator->begin_kernel(device, stream_handle(device, current_stream_id(device)));
+}
+
 void wait_for_stream(int device, std::int64_t id) {
   check_fork();
   enter_device(device);
@@ -116,6 +121,7 @@ device::Error allocate_on(int device, device::DevicePointer* address, std::size_
 }
 
 void free_on(int device, device::DevicePointer address) {
+  if (is_broken()) return;  // nothing can be given back any more, and destructors come here
   enter_device(device);
   check(g_machine.driver->mem_free(address));
 }

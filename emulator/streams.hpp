@@ -18,11 +18,13 @@ std::int64_t next_pool_stream(int device, bool high_priority);
 /// The driver's handle of a stream; created on first use.
 device::StreamHandle stream_handle(int device, std::int64_t id);
 
+/// What begin_kernel does while something is under way.
+void begin_ordered_kernel(int device);
 /// Everything ordered before the next kernel of the current stream takes effect in device memory.
-/// Costs one load while no copy is under way.
+/// Throws if the device is broken. Costs one load while no copy is under way.
 inline void begin_kernel(int device) {
   if (C10_LIKELY(g_machine.pending->load(std::memory_order_relaxed) == 0)) return;
-  g_machine.simulator->begin_kernel(device, stream_handle(device, current_stream_id(device)));
+  begin_ordered_kernel(device);
 }
 /// The host waits for the device's current stream: what PyTorch's CUDA kernels do when they need a
 /// value.

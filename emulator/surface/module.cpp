@@ -20,6 +20,7 @@ void install(PyObject* args, PyObject* kwargs) {
   const char* simulator_path = nullptr;
   parse(args, kwargs, "Os", kNames, &module, &simulator_path);
   open_simulator(simulator_path);
+  name_failing_lines();
   for (const auto part : {&install_devices, &install_properties, &install_streams, &install_events,
                           &install_memory, &install_pools, &install_graphs, &install_tensor_types,
                           &install_runtime, &install_switches, &install_tunable, &install_comm}) {

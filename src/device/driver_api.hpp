@@ -32,6 +32,7 @@ enum class Error : std::int32_t {
   kLaunchTimeout = 702,
   kPrimaryContextActive = 708,
   kContextIsDestroyed = 709,
+  kAssert = 710,
   kHostMemoryAlreadyRegistered = 712,
   kHostMemoryNotRegistered = 713,
   kLaunchFailed = 719,

@@ -47,8 +47,9 @@ struct Entry<function, call> {
     if (const Error fault = machine.faults.on_call(function); fault != Error::kSuccess) {
       return fault;
     }
-    if (!works_uninitialized(function) && !machine.is_initialized.load(std::memory_order_acquire)) {
-      return Error::kNotInitialized;
+    if (!works_uninitialized(function)) {
+      if (!machine.is_initialized.load(std::memory_order_acquire)) return Error::kNotInitialized;
+      if (const Error broken = machine.faults.broken(); broken != Error::kSuccess) return broken;
     }
     try {
       return call(arguments...);
@@ -103,7 +104,17 @@ bool inject_fault(const char* function, std::int64_t nth, std::int64_t count, Er
   return true;
 }
 
-void clear_faults() { machine.faults.clear(); }
+void break_device(Error error) {
+  const bool was_broken = machine.faults.break_device(error) != Error::kSuccess;
+  const bool is_broken = error != Error::kSuccess;
+  const Session session;
+  if (is_broken != was_broken) machine.timeline.hold_pending(is_broken);
+}
+
+void clear_faults() {
+  machine.faults.clear();
+  break_device(Error::kSuccess);
+}
 
 SimulatorStatistics get_statistics() {
   const Session session;
@@ -154,6 +165,7 @@ const Simulator& simulator() {
     table.count_calls = count_calls;
     table.set_memory = set_memory;
     table.install_fault_reporter = install_fault_reporter;
+    table.break_device = break_device;
     return table;
   }();
   return made;

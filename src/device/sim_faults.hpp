@@ -18,6 +18,9 @@ class Faults {
 
   void inject(int function, std::int64_t nth, std::int64_t count, Error error);
   void clear();
+  /// What all calls that need a device shall fail with; kSuccess mends it. Returns what it was.
+  Error break_device(Error error) { return broken_.exchange(error); }
+  Error broken() const { return broken_.load(std::memory_order_relaxed); }
   std::int64_t calls(int function) const {
     return calls_[function].load(std::memory_order_relaxed);
   }
@@ -37,6 +40,7 @@ class Faults {
 
   std::atomic<std::int64_t> calls_[kDriverFunctionCount] = {};
   std::atomic<bool> is_armed_{false};
+  std::atomic<Error> broken_{Error::kSuccess};
   Mutex mutex_;
   std::vector<Fault> faults_ ASHORE_GUARDED_BY(mutex_);
 };

@@ -57,6 +57,8 @@ class Timeline {
   void finish_touching(const std::byte* begin, std::size_t bytes);
 
   const std::atomic<std::int64_t>& pending() const { return pending_; }
+  /// Let work look under way, or no more.
+  void hold_pending(bool hold) { pending_.fetch_add(hold ? 1 : -1, std::memory_order_relaxed); }
   /// In a forked child, where nothing is under way any more.
   void abandon() { pending_.store(0, std::memory_order_relaxed); }
 

@@ -122,6 +122,11 @@ struct Simulator {
   /// Let a stray host access to device memory die with one line that names the device and the
   /// block, by a SIGSEGV handler that hands everything else to the one before it.
   void (*install_fault_reporter)() = nullptr;
+
+  /// Let every driver call that needs a device fail with `error` from now on, as CUDA does after a
+  /// kernel's assertion or a wrong address, but on all devices. `pending` is not 0 any more. Only
+  /// clear_faults mends it.
+  void (*break_device)(Error error) = nullptr;
 };
 
 }  // namespace ashore::device

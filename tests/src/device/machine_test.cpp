@@ -136,6 +136,28 @@ TEST_F(Machine, FaultsByFunctionAndCall) {
   EXPECT_FALSE(sim.inject_fault(nullptr, 1, 1, Error::kUnknown));
 }
 
+TEST_F(Machine, ABrokenDeviceFailsEveryCallThatNeedsIt) {
+  const Simulator& sim = simulator();
+  sim.break_device(Error::kAssert);
+  sim.break_device(Error::kAssert);
+  EXPECT_NE(*sim.pending, 0);
+  DriverTable table = driver();
+  int failed = 0;
+#define ASHORE_DRIVER_FUNCTION(member, name, symbol, introduced, required, parameters) \
+  failed += [&]<typename... A>(Error (*call)(A...)) {                                  \
+    return call(A{}...) == Error::kAssert ? 1 : 0;                                     \
+  }(table.member);
+#include "device/driver_functions.inc"
+#undef ASHORE_DRIVER_FUNCTION
+  EXPECT_EQ(failed, kDriverFunctionCount - 4);  // init, version, an error's name and text
+  const char* text = nullptr;
+  EXPECT_OK(driver().get_error_string(Error::kAssert, &text));
+  EXPECT_STREQ(text, "device-side assert triggered");
+  sim.clear_faults();
+  EXPECT_EQ(*sim.pending, 0);
+  EXPECT_OK(driver().ctx_synchronize());
+}
+
 TEST_F(Machine, EveryFunctionCanFail) {
   for (const DriverFunction& function : kDriverFunctions) {
     ASSERT_TRUE(simulator().inject_fault(function.name, 1, 1, Error::kEccUncorrectable));
