@@ -3,14 +3,16 @@ there before, and what happens when torch cannot be emulated."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from ashore.emulate._children import HOOK_FOLDER
-from fake_torch import write_torch
+from fake_torch import is_alive, wait_for_number, write_slow_compiler, write_torch
 
 HOOKED = "import sys; print(sum(hasattr(f, 'ashore_hook') for f in sys.meta_path))"
 
@@ -171,6 +173,37 @@ def test_a_python_without_ashore(folder: Path, old_torch: str) -> None:
                          "None; import torch", PYTHONPATH=path, ASHORE_EMULATE="1")  # fmt: skip
     assert (code, out) == (2, "")
     assert "has no ashore to emulate a GPU for its torch" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "-c", "import torch"],
+        ["run", "-m", "pytest"],
+        ["run", "--report=report.json", "-c", "import torch"],
+        ["run", "--real", "-m", "pytest", "--emulate-gpu"],
+    ],
+    ids=" ".join,
+)
+def test_an_interrupt_while_it_is_compiled_is_one_line(folder: Path, words: list[str]) -> None:
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed")
+    compiler, child = write_slow_compiler(folder)
+    (folder / "conftest.py").write_text("import torch\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ashore", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "CXX": str(compiler)},
+    )
+    pid = wait_for_number(child, process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    told = "ashore: interrupted while the emulated GPU was being compiled; nothing is left behind\n"
+    lines = [line for line in err.splitlines(True) if "(once): " not in line]  # how far it was
+    assert (process.returncode, out, "".join(lines)) == (-signal.SIGINT, "", told)
+    assert not is_alive(pid)
 
 
 def test_env_speaks_to_shells(folder: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 VERSION = """\
@@ -40,14 +41,23 @@ pathlib.Path(sys.argv[2], "operators.inc").write_text('{"aten::add", 2},\\n')
 """
 
 BUILD = """\
-import sys
+import os, signal, sys
 from pathlib import Path
 from ashore.emulate._build import CannotEmulate, ensure_built
 from ashore.emulate._build_sources import SourceTree
-try:
-    build = ensure_built(
+def build():
+    return ensure_built(
         Path(sys.argv[1]), sources=SourceTree(Path(sys.argv[2])), force="force" in sys.argv
     )
+def in_a_thread(build):
+    def run():
+        thread = threading.Thread(target=build)
+        thread.start()
+        thread.join()
+    return run
+exec(os.environ.pop("BEFORE", ""))
+try:
+    build = build()
 except CannotEmulate as error:
     sys.exit(f"cannot: {error}")
 sys.path.insert(0, str(build.surface.parent))
@@ -81,7 +91,9 @@ def write_sources(root: Path, number: int = 40) -> Path:
     return root
 
 
-def start_build(torch: Path, sources: Path, *words: str, **env: str) -> subprocess.Popen[str]:
+def start_build(
+    torch: Path, sources: Path, *words: str, before: str = "", **env: str
+) -> subprocess.Popen[str]:
     """Start a process that builds, loads the result and says what it got."""
     return subprocess.Popen(
         [sys.executable, "-c", BUILD, str(torch), str(sources), *words],
@@ -89,5 +101,41 @@ def start_build(torch: Path, sources: Path, *words: str, **env: str) -> subproce
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, **env},
+        env={**os.environ, "BEFORE": before, **env},
     )
+
+
+def write_slow_compiler(folder: Path) -> tuple[Path, Path]:
+    """Write a compiler that never ends; return it and where it writes its child's number."""
+    compiler, child = folder / "slow", folder / "child"
+    compiler.write_text(
+        "#!/bin/sh\n"
+        '[ "$1" = --version ] && echo "g++ (slow) 12.0.0" && exit\n'
+        f"sleep 60 &\necho $! > {child}.$$ && mv {child}.$$ {child}\nwait\n"
+    )
+    compiler.chmod(0o755)
+    return compiler, child
+
+
+def wait_for_number(file: Path, process: subprocess.Popen[str]) -> int:
+    """Return the number in a file that a process is about to write."""
+    deadline = time.monotonic() + 60
+    while not file.exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    return int(file.read_text())
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs, soon after it may have been killed."""
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        if state == "Z":
+            return False
+        if state == "S":
+            return True
+        time.sleep(0.01)
+    return True

@@ -14,6 +14,7 @@ from ashore.emulate._build_error import CannotEmulate
 from ashore.emulate._build_progress import say
 from ashore.emulate._build_sources import SourceTree, find_sources
 from ashore.emulate._build_steps import EMULATOR, FLAGS, LINK_FLAGS, SURFACE, compile_all
+from ashore.emulate._build_stops import stoppable
 from ashore.emulate._cache import BuildCache, cache_folder
 from ashore.emulate._compiler import find_compiler, no_compiler
 from ashore.emulate._torch_info import read_torch, refuse_untried
@@ -59,13 +60,18 @@ def ensure_built(
         return build_of(entry, False)
     if compiler is None:
         raise no_compiler()
-    with cache.lock():
+    with stoppable(), cache.lock():
         if not force and (entry := cache.find(name)):  # somebody was faster
             return build_of(entry, False)
         with cache.workshop() as folder:
             log = cache.folder / "failed.log"
             log.unlink(missing_ok=True)
-            made = compile_all(compiler, sources, torch, folder, log)
+            try:
+                made = compile_all(compiler, sources, torch, folder, log)
+            except BaseException as error:
+                if not isinstance(error, CannotEmulate):  # which names the log
+                    log.unlink(missing_ok=True)
+                raise
             log.unlink(missing_ok=True)
             if sources.digest() != content:
                 raise CannotEmulate("the emulator's sources changed meanwhile; try again")

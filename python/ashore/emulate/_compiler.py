@@ -7,9 +7,12 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
-import time
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,14 +69,32 @@ def run_jobs(
 ) -> None:
     """Run the commands, so many at once; the first that fails ends the others with CannotEmulate.
 
-    What they print goes to `log`, their temporary files into `folder`.
+    What they print goes to `log`, their temporary files into `folder`. Whatever ends this function
+    ends them, with all that they started.
     """
+    stop = threading.Event()
+    # In a thread of its own no signal can come between a command's start and the note of it.
+    with ThreadPoolExecutor(1) as helper:
+        try:
+            helper.submit(_run, jobs, workers, log, folder, progress, stop).result()
+        finally:
+            stop.set()
+
+
+def _run(
+    jobs: Sequence[Job],
+    workers: int,
+    log: Path,
+    folder: Path,
+    progress: Progress,
+    stop: threading.Event,
+) -> None:
     waiting = list(reversed(jobs))
     running: list[tuple[Job, subprocess.Popen[bytes], Path]] = []
     number = 0
     environment = {**os.environ, "TMPDIR": str(folder), "LC_ALL": "C"}
     try:
-        while waiting or running:
+        while (waiting or running) and not stop.is_set():
             while waiting and len(running) < workers:
                 job = waiting.pop()
                 number += 1
@@ -85,6 +106,7 @@ def run_jobs(
                         stdout=output,
                         stderr=subprocess.STDOUT,
                         env=environment,
+                        process_group=0,  # what it starts ends with it; a Ctrl-C is for us
                     )
                 running.append((job, process, said))
             for one in [one for one in running if one[1].poll() is not None]:
@@ -93,10 +115,11 @@ def run_jobs(
                 waiting += instead
                 progress.step(len(instead))
             progress.tick()
-            time.sleep(0.02)
+            stop.wait(0.02)
     finally:
         for _, process, _ in running:
-            process.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
         for _, process, _ in running:
             process.wait()
 
