@@ -21,9 +21,10 @@ void install(PyObject* args, PyObject* kwargs) {
   parse(args, kwargs, "Os", kNames, &module, &simulator_path);
   open_simulator(simulator_path);
   name_failing_lines();
-  for (const auto part : {&install_devices, &install_properties, &install_streams, &install_events,
-                          &install_memory, &install_pools, &install_graphs, &install_tensor_types,
-                          &install_runtime, &install_switches, &install_tunable, &install_comm}) {
+  for (const auto part :
+       {&install_devices, &install_properties, &install_streams, &install_events, &install_memory,
+        &install_pools, &install_graphs, &install_tensor_types, &install_runtime, &install_switches,
+        &install_tunable, &install_comm, &install_backward}) {
     part(module);
   }
 }

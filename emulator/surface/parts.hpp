@@ -18,6 +18,7 @@ void install_runtime(PyObject* module);
 void install_switches(PyObject* module);
 void install_tunable(PyObject* module);
 void install_comm(PyObject* module);
+void install_backward(PyObject* module);
 
 /// The properties object of one device: what torch.cuda.get_device_properties returns.
 Object device_properties(PyObject* device);

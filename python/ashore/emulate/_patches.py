@@ -1,8 +1,8 @@
 """What has to be changed in PyTorch's Python code so that its CPU build passes for the CUDA build;
 each change is one function, run by `_loader` right after the module's own code.
 
-A PyTorch built with CUDA would need only `_use_native_rnn`, `_have_no_nccl` and
-`_count_devices_without_nvml`.
+A PyTorch built with CUDA would need only `_use_native_rnn`, `_have_no_nccl`,
+`_count_devices_without_nvml` and `_note_saved_tensor_hooks`.
 """
 
 from __future__ import annotations
@@ -99,11 +99,21 @@ def _make_tensors_of_cuda_types(functional: Any) -> None:
         torch._C._ashore_enable_tensor_type(kind)
 
 
+def _note_saved_tensor_hooks(autograd: Any) -> None:
+    """Let backward passes that call Python's pack and unpack functions run in the device's thread.
+
+    Others may stay in the calling thread (surface/backward.cpp).
+    """
+    bindings = sys.modules["torch"]._C
+    bindings._ashore_note_saved_tensor_hooks(bindings._autograd)
+
+
 PATCHES: dict[str, Callable[[Any], None]] = {
     "torch.version": _tell_cuda_version,
     "torch.cuda": _count_devices_without_nvml,
     "torch.backends.cudnn": _use_native_rnn,
     "torch.cuda.nccl": _have_no_nccl,
     "torch.storage": _make_cuda_storages,
+    "torch.autograd": _note_saved_tensor_hooks,
     "torch.functional": _make_tensors_of_cuda_types,
 }
