@@ -269,8 +269,29 @@ def test_compilers_that_are_too_old(tmp_path: Path, version: str, taken: bool) -
 
 
 def test_a_compiler_that_is_not_there(torch: Path, sources: Path) -> None:
-    failed = Outcome(torch, sources, CXX="no-such-compiler -O1")
-    assert failed.code == 1 and "CXX=no-such-compiler -O1 cannot be run" in failed.err
+    wrong = {"CXX": "no-such-compiler -O1"}
+    failed = Outcome(torch, sources, **wrong)
+    assert failed.code == 1 and "CXX=no-such-compiler -O1 cannot be run; name a C++" in failed.err
+    folder = Outcome(torch, sources).folder
+    there = Outcome(torch, sources, **wrong)
+    assert (there.number, there.compiled, there.folder, there.err) == ("42", "False", folder, "")
+    assert "cannot be run" in Outcome(torch, sources, "force", **wrong).err
+    assert "CXX=g++ ' is no command" in Outcome(torch, sources, CXX="g++ '").err
+
+
+def test_a_compiler_that_is_none(torch: Path, sources: Path, cache: Path) -> None:
+    failed = Outcome(torch, sources, CXX="/bin/true")
+    assert failed.code == 1 and failed.err.count("\n") == 1
+    assert "made nothing: /bin/true does not behave as a C++ compiler" in failed.err
+    assert "name a C++ compiler in CXX, or unset it" in failed.err
+    assert not entries(cache)
+
+
+@pytest.mark.parametrize("jobs", ["x", "0", "-1", "1.5"])
+def test_wrong_numbers_of_jobs(torch: Path, sources: Path, jobs: str) -> None:
+    failed = Outcome(torch, sources, ASHORE_JOBS=jobs)
+    assert failed.code == 1 and failed.err.count("\n") == 1
+    assert f"ASHORE_JOBS is a number of compilers, 1 or more, not {jobs!r}" in failed.err
 
 
 def test_full_disk(torch: Path, sources: Path, tmp_path: Path) -> None:

@@ -24,13 +24,16 @@ def refusal(base: Path) -> str:
     return text
 
 
-def test_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ASHORE_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", "/home/somebody")
-    assert cache_folder() == Path("/home/somebody/.cache/ashore")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "ashore"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert cache_folder() == Path("/home/somebody/.cache/ashore")
+    assert cache_folder() == tmp_path / ".cache" / "ashore"
+    monkeypatch.setenv("HOME", "/nonexistent")
+    with pytest.raises(CannotEmulate, match=r"home folder /nonexistent, .* set ASHORE_CACHE_DIR"):
+        cache_folder()
     monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
     assert cache_folder() == Path("/xdg/ashore")
     monkeypatch.setenv("ASHORE_CACHE_DIR", "/mine")
@@ -70,6 +73,14 @@ def test_parents_that_all_can_write(tmp_path: Path) -> None:
     assert f"{shared} is writable for all" in refusal(shared / "cache")
     shared.chmod(0o1777)  # as /tmp: what is mine there stays mine
     open_cache(shared / "cache")
+
+
+def test_a_folder_such_as_tmp_is_mine_alone(tmp_path: Path) -> None:
+    """As docs/guide/emulate.md says: what counts is the folder `emulator` in it, and whose it is."""
+    tmp_path.chmod(0o1777)
+    assert open_cache(tmp_path).folder.stat().st_mode & 0o777 == 0o700
+    (tmp_path / "emulator").chmod(0o777)
+    assert "is writable for all" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("inner", [False, True])

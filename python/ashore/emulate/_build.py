@@ -48,7 +48,7 @@ def ensure_built(
     compiler = find_compiler()
     abi = (sys.implementation.cache_tag, SURFACE, platform.machine())
     key = _digest(_FORMAT, content, *FLAGS, *LINK_FLAGS, *map(str, (*torch, *abi)))[:24]
-    # Without a compiler an entry of any will do: images keep the emulator and drop the compiler.
+    # Without a compiler that runs an entry of any will do: images keep the emulator and drop g++.
     name = f"{key}-{_digest(*compiler.command, compiler.version)[:8]}" if compiler else key
     cache = BuildCache(cache_folder(), say)
 

@@ -53,7 +53,8 @@ def _compile(command: list[str], files: list[Path], workers: int, folder: Path) 
 
     def one(source: Path, name: str, *instead: Job) -> Job:
         made = folder / f"{name}.o"
-        return Job(f"compiling {source.name}", [*command, str(source), "-o", str(made)], instead)
+        whole = [*command, str(source), "-o", str(made)]
+        return Job(f"compiling {source.name}", whole, made, instead)
 
     jobs = []
     for number, members in enumerate(make_groups(files, max(2, workers))):
@@ -91,7 +92,7 @@ def _generate(sources: SourceTree, torch: TorchBuild, generated: Path) -> Job:
         )
     # The script imports others that lie beside it.
     command = [sys.executable, str(sources.generator), str(torch.root), str(generated)]
-    return Job("reading PyTorch's operators", command)
+    return Job("reading PyTorch's operators", command, generated)
 
 
 def _links(compiler: Compiler, torch: TorchBuild, folder: Path, made: Path) -> Iterator[Job]:
@@ -107,7 +108,7 @@ def _links(compiler: Compiler, torch: TorchBuild, folder: Path, made: Path) -> I
         "-lpthread",
         *("-o", str(made / EMULATOR)),
     ]
-    yield Job("linking the emulator", emulator)
+    yield Job("linking the emulator", emulator, made / EMULATOR)
     surface = [
         *link,
         *_objects(folder / "surface"),
@@ -116,7 +117,7 @@ def _links(compiler: Compiler, torch: TorchBuild, folder: Path, made: Path) -> I
         "-ltorch_python",
         *("-o", str(made / SURFACE)),
     ]
-    yield Job("linking its Python surface", surface)
+    yield Job("linking its Python surface", surface, made / SURFACE)
 
 
 def _objects(folder: Path) -> list[str]:

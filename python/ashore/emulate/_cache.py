@@ -46,6 +46,10 @@ def cache_folder() -> Path:
     home = os.path.expanduser("~")
     if not os.path.isabs(home):
         raise CannotEmulate(f"there is no home folder to keep the compiled emulator in; {_WAY_OUT}")
+    if not os.path.isdir(home):  # root could make it, and would have it in a wrong place
+        raise CannotEmulate(
+            f"the home folder {home}, to keep the compiled emulator in, is not there; {_WAY_OUT}"
+        )
     return Path(home) / ".cache" / "ashore"
 
 

@@ -23,6 +23,7 @@ _OLDEST = {"g++": 12, "clang++": 14}
 _OTHERS = [*(f"g++-{n}" for n in range(15, 11, -1)), *(f"clang++-{n}" for n in range(21, 13, -1))]
 _BYTES_PER_JOB = 3 << 29  # of memory; a file that includes ATen takes about 1 GB
 _SHOWN_ERRORS = 3
+_WAY_OUT = "name a C++ compiler in CXX, or unset it to take g++ or clang++"
 
 
 class Compiler(NamedTuple):
@@ -33,21 +34,20 @@ class Compiler(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One command of a build, and what to run instead if it fails."""
+    """One command of a build, the file it leaves, and what to run instead if it fails."""
 
     title: str
     command: Sequence[str]
+    made: Path
     instead: Sequence[Job] = ()
 
 
 def find_compiler() -> Compiler | None:
     """Return $CXX, or the first compiler on the path that is new enough; None if there is none."""
-    chosen = shlex.split(os.environ.get("CXX", ""))
+    chosen = _chosen()
     if chosen:
         version = _version(chosen)
-        if version is None:
-            raise CannotEmulate(f"CXX={shlex.join(chosen)} cannot be run; name a C++ compiler")
-        return Compiler(tuple(chosen), version)
+        return None if version is None else Compiler(tuple(chosen), version)
     for name in (*_OLDEST, *_OTHERS):
         version = _version([name])
         if version is not None and _is_new_enough(version):
@@ -56,7 +56,9 @@ def find_compiler() -> Compiler | None:
 
 
 def no_compiler() -> CannotEmulate:
-    """Return the error for a machine without one."""
+    """Return the error for a machine without one, or with a wrong $CXX."""
+    if chosen := _chosen():
+        return CannotEmulate(f"CXX={shlex.join(chosen)} cannot be run; {_WAY_OUT}")
     needed = " or ".join(f"{name} {oldest}" for name, oldest in _OLDEST.items())
     return CannotEmulate(
         f"the emulated GPU is compiled on first use and there is no C++ compiler ({needed}, or "
@@ -127,7 +129,9 @@ def _run(
 def worker_count(folder: str = "/sys/fs/cgroup", meminfo: str = "/proc/meminfo") -> int:
     """Return how many jobs may run at once: $ASHORE_JOBS, else what cores and memory allow."""
     wanted = os.environ.get("ASHORE_JOBS", "")
-    if wanted.isdecimal() and int(wanted) > 0:
+    if wanted:
+        if not wanted.isdecimal() or int(wanted) < 1:
+            raise CannotEmulate(f"ASHORE_JOBS is a number of compilers, 1 or more, not {wanted!r}")
         return int(wanted)
     count = len(os.sched_getaffinity(0))
     quota = _cgroup_cores(Path(folder))
@@ -158,6 +162,13 @@ def _cgroup_cores(folder: Path) -> float | None:
     return cores if cores > 0 else None
 
 
+def _chosen() -> list[str]:
+    try:
+        return shlex.split(os.environ.get("CXX", ""))
+    except ValueError as error:
+        raise CannotEmulate(f"CXX={os.environ['CXX']} is no command ({error})") from None
+
+
 def _version(command: list[str]) -> str | None:
     if shutil.which(command[0]) is None:
         return None
@@ -185,6 +196,11 @@ def _finish(job: Job, process: subprocess.Popen[bytes], said: Path, log: Path) -
     with log.open("a") as file:
         file.write(f"{shlex.join(job.command)}\n{text}\n")
     if process.returncode == 0:
+        if not job.made.exists():
+            raise CannotEmulate(
+                f"{job.title} made nothing: {job.command[0]} does not behave as a C++ compiler; "
+                f"{_WAY_OUT}"
+            )
         return ()
     if "No space left on device" in text:
         raise OSError(errno.ENOSPC, "No space left on device", str(said.parent))
