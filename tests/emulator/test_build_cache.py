@@ -76,7 +76,7 @@ def test_parents_that_all_can_write(tmp_path: Path) -> None:
 
 
 def test_a_folder_such_as_tmp_is_mine_alone(tmp_path: Path) -> None:
-    """As docs/guide/emulate.md says: what counts is the folder `emulator` in it, and whose it is."""
+    """As the guide says: what counts is the folder `emulator` in it, and whose it is."""
     tmp_path.chmod(0o1777)
     assert open_cache(tmp_path).folder.stat().st_mode & 0o777 == 0o700
     (tmp_path / "emulator").chmod(0o777)

@@ -139,6 +139,21 @@ def test_a_torch_that_cannot_be_emulated_ends_the_program(program: str, old_torc
     assert err.count("\n") == 1
 
 
+def test_a_program_that_starts_it_sees_its_own_frames(folder: Path, old_torch: str) -> None:
+    (folder / "own.py").write_text("import ashore.emulate\nashore.emulate.start()\n")
+    code, out, err = run("own.py", PYTHONPATH=old_torch)
+    frames = [line.split('"')[1] for line in err.splitlines() if line.startswith("  File")]
+    assert (code, out) == (1, "")
+    assert [Path(frame).name for frame in frames] == ["own.py", "__init__.py"], "and start itself"
+    assert err.splitlines()[-1].startswith("ashore.emulate.CannotEmulate: the emulated GPU was")
+    assert "During handling" not in err and "direct cause" not in err
+    caught = (
+        "import ashore.emulate as e, pickle\ntry:\n    e.start()\nexcept e.CannotEmulate as error:"
+    )
+    again = f"{caught}\n    print(type(pickle.loads(pickle.dumps(error))) is e.CannotEmulate)"
+    assert run("-c", again, PYTHONPATH=old_torch) == (0, "True\n", "")
+
+
 def test_nothing_is_said_as_long_as_torch_is_not_imported(old_torch: str) -> None:
     assert ashore_run("-c", "print('on')", PYTHONPATH=old_torch) == (0, "on\n", "")
 

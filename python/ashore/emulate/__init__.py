@@ -59,7 +59,11 @@ def start(
     from ashore.emulate._arguments import check_arguments
     from ashore.emulate._loader import start_device
 
-    start_device(*check_arguments(devices, memory, late_copies, strict_sync, name, poison))
+    chosen = check_arguments(devices, memory, late_copies, strict_sync, name, poison)
+    try:
+        start_device(*chosen)
+    except CannotEmulate as error:  # its line says all; how we got there is no news to the program
+        raise error.with_traceback(None) from None
 
 
 def is_running() -> bool:

@@ -5,3 +5,6 @@ from __future__ import annotations
 
 class CannotEmulate(RuntimeError):
     """Say in one line what is in the way and the way out."""
+
+
+CannotEmulate.__module__ = "ashore.emulate"
