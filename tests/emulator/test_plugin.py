@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,11 +59,36 @@ def test_tests_that_need_gpus_are_skipped_aloud(folder: Path) -> None:
         assert f"ashore: 1 test(s) skipped, each {reason}\n" in out
 
 
+def test_a_skip_is_told_of_the_test_s_own_line(folder: Path) -> None:
+    _, out, _ = run_pytest("-rs", **with_old_torch(folder))
+    assert re.findall(r"^SKIPPED \[1\] (\S+): needs", out, re.MULTILINE) == [
+        "test_it.py:3",
+        "test_it.py:5",
+        "test_it.py:7",
+    ]
+
+
+def test_skips_of_others_come_first(folder: Path) -> None:
+    (folder / "test_it.py").write_text(
+        "import pytest\n@pytest.mark.skip(reason='theirs')\n@pytest.mark.requires_gpus(9)\n"
+        "def test_x(): pass\n"
+    )
+    _, out, _ = run_pytest("-rs", **with_old_torch(folder))
+    assert "1 skipped" in out and "theirs" in out
+
+
 @pytest.mark.parametrize(
     ("mark", "part"),
     [
-        ("emulated_gpu(0)", "0 is no number of GPUs"),
-        ("requires_gpus('2')", "'2' is no number of GPUs"),
+        ("emulated_gpu(0)", "0 is no number of GPUs; write @pytest.mark.emulated_gpu(devices=N)"),
+        (
+            "requires_gpus('two')",
+            "'two' is no number of GPUs; write @pytest.mark.requires_gpus(number",
+        ),
+        (
+            "requires_gpus(True)",
+            "True is no number of GPUs; write @pytest.mark.requires_gpus(number",
+        ),
         ("emulated_gpu(gpus=2)", "write @pytest.mark.emulated_gpu(devices=N)"),
         ("requires_gpus(1, 2)", "write @pytest.mark.requires_gpus(number=N)"),
     ],
@@ -70,7 +96,10 @@ def test_tests_that_need_gpus_are_skipped_aloud(folder: Path) -> None:
 def test_wrong_markers(folder: Path, mark: str, part: str) -> None:
     (folder / "test_it.py").write_text(f"import pytest\n@pytest.mark.{mark}\ndef test_x(): pass\n")
     code, out, _ = run_pytest()
-    assert code == 1 and part in out
+    assert code == 1 and "1 error" in out
+    told = [line for line in out.splitlines() if part in line and not line.startswith("ERROR")]
+    assert len(told) == 1 and told[0].startswith("test_it.py::test_x: "), out
+    assert "pytest_plugin" not in out, "no source of ours"
 
 
 def test_nothing_is_paid_unless_asked_for(folder: Path) -> None:
@@ -89,11 +118,14 @@ def test_nothing_is_paid_unless_asked_for(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "ini", "part"),
     [
-        (["--emulate-gpu=99"], "", "--emulate-gpu"),
-        (["--emulate-gpu=two"], "", "--emulate-gpu"),
-        (["--emulate-gpu", "--emulate-memory=lots"], "", "'lots' is no size"),
-        ([], "emulate_gpu = many", "'many' is no number of devices"),
-        ([], "emulate_gpu = 1\nemulate_memory = 3", "from 1MiB to 1TiB"),
+        (["--emulate-gpu=99"], "", "emulate-gpu=99: '99' is no number of devices from 1 to 16"),
+        (["--emulate-gpu=two"], "", "emulate-gpu=two: 'two' is no number of devices from 1 to"),
+        (["--emulate-gpu="], "", "--emulate-gpu=: '' is no number of devices from 1 to 16"),
+        (["--emulate-gpu", "--emulate-memory=lots"], "", "--emulate-memory=lots: 'lots' is no"),
+        ([], "emulate_gpu = many", "emulate_gpu = many: 'many' is no number of devices"),
+        ([], "emulate_gpu = 1\nemulate_memory = 3", "emulate_memory = 3: '3' is no memory of a"),
+        ([], "emulate_gpu = 1\nemulate_memory = 3", "emulate_memory = 3: '3' is no memory of a"),
+        ([], "emulate_gpu = 1\nemulate_memory = 0", "emulate_memory = 0: '0' is no memory of a"),
         (["--emulate-gpu"], "", "was not tried with torch 1.0: install torch"),
         (["--emulate-gpu", "test_it.py"], "", "was not tried with torch 1.0: install torch"),
         (["-p", "torch", "--emulate-gpu=2"], "", "torch is imported already, by a plugin"),
@@ -104,7 +136,8 @@ def test_refusals_are_usage_errors(folder: Path, words: list[str], ini: str, par
         file.write(ini)
     code, out, err = run_pytest(*words, **with_old_torch(folder))
     assert code == pytest.ExitCode.USAGE_ERROR and "passed" not in out
-    assert part in err and "Traceback" not in err
+    assert part in err and "Traceback" not in err and "usage: " not in err
+    assert err.count("\n") <= 2, "one line, and an empty one of pytest's"
 
 
 def test_zero_turns_the_configuration_off(folder: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +21,7 @@ _OFF = {"": False, "0": False, "false": False, "no": False, "off": False}
 
 
 class _Count(argparse.Action):
-    """Store the number behind `=`, 1 without one.
+    """Store the text behind `=`, 1 without one.
 
     An option with nargs="?" would eat the path in `pytest --emulate-gpu tests`.
     """
@@ -32,8 +33,8 @@ class _Count(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        number = (option_string or "").partition("=")[2] or "1"
-        setattr(namespace, self.dest, int(number))
+        _, equals, number = (option_string or "").partition("=")
+        setattr(namespace, self.dest, number if equals else "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,6 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         *(f"--emulate-gpu={number}" for number in range(MOST_DEVICES + 1)),
+        *_mistaken(),
         dest="emulate_gpu",
         action=_Count,
         nargs=0,
@@ -65,6 +67,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("emulate_memory", "Memory of each emulated GPU.", default="8GiB")
     parser.addini("emulate_late_copies", "Let non_blocking copies arrive late.", default="true")
     parser.addini("emulate_strict_sync", "Make reading a copy too early an error.", default="false")
+
+
+def _mistaken() -> list[str]:
+    """Return what was written for a number but is none, for argparse's own refusal says nothing."""
+    words = [*sys.argv[1:], *os.environ.get("PYTEST_ADDOPTS", "").split()]
+    known = {str(number) for number in range(MOST_DEVICES + 1)}
+    found = {word.partition("=") for word in words if word.startswith("--emulate-gpu=")}
+    return ["".join(parts) for parts in sorted(found) if parts[2] not in known]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -101,18 +111,31 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def _wanted(config: pytest.Config) -> Options | None:
     """Return what the command line and the configuration file ask for, None for no GPU."""
     given = config.known_args_namespace
-    number = given.emulate_gpu
-    if number is None:
-        text = str(config.getini("emulate_gpu")).strip()
-        number = 0 if text in ("", "0") else device_count(text)
-    if number == 0:
+    devices = _read(config, _zero_or_more, given.emulate_gpu, "emulate_gpu")
+    if devices == 0:
         return None
     return Options(
-        devices=number,
-        memory_bytes=size_bytes(given.emulate_memory or str(config.getini("emulate_memory"))),
+        devices=devices,
+        memory_bytes=_read(config, size_bytes, given.emulate_memory, "emulate_memory"),
         late_copies=_switch(config, "emulate_late_copies"),
         strict_sync=_switch(config, "emulate_strict_sync"),
     )
+
+
+def _zero_or_more(text: str) -> int:
+    return 0 if text == "0" else device_count(text)
+
+
+def _read(config: pytest.Config, read: Callable[[str], int], given: str | None, name: str) -> int:
+    """Read the option, else the line of the configuration file."""
+    text, written = given, f"--{name.replace('_', '-')}={given}"
+    if text is None:
+        text = str(config.getini(name)).strip() or "0"
+        written = f"{name} = {text}"
+    try:
+        return read(text)
+    except ValueError as error:
+        raise ValueError(f"{written}: {error}") from None
 
 
 def _switch(config: pytest.Config, name: str) -> bool:
@@ -138,25 +161,28 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"ashore: {options.devices} emulated GPU(s), {memory:,.0f} MiB each"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test that needs more GPUs than there are."""
     for name, key in (("emulated_gpu", "devices"), ("requires_gpus", "number")):
         for marker in item.iter_markers(name):
-            needed = _argument(marker, key)
+            needed = _argument(item, marker, key)
             there = _device_count() if name == "requires_gpus" or _is_emulated() else 0
             if there < needed:
                 kind = "emulated GPU(s)" if name == "emulated_gpu" else "GPU(s)"
                 reason = f"needs {needed} {kind}, there are {there}: pytest --emulate-gpu={needed}"
-                pytest.skip(reason)
+                # For pytest's own hook, which runs next and tells the test's line, not this one.
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
-def _argument(marker: pytest.Mark, key: str) -> int:
+def _argument(item: pytest.Item, marker: pytest.Mark, key: str) -> int:
     values = [*marker.args, *marker.kwargs.values()]
+    advice = f"write @pytest.mark.{marker.name}({key}=N)"
     if len(values) > 1 or set(marker.kwargs) - {key}:
-        raise pytest.UsageError(f"write @pytest.mark.{marker.name}({key}=N)")
+        pytest.fail(f"{item.nodeid}: {advice}", pytrace=False)
     needed = values[0] if values else 1
-    if not isinstance(needed, int) or needed < 1:
-        raise pytest.UsageError(f"@pytest.mark.{marker.name}: {needed!r} is no number of GPUs")
+    if not isinstance(needed, int) or isinstance(needed, bool) or needed < 1:
+        pytest.fail(f"{item.nodeid}: {needed!r} is no number of GPUs; {advice}", pytrace=False)
     return needed
 
 
