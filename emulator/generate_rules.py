@@ -3,7 +3,8 @@ cannot repeat. Called by generate_operators.py.
 
 A condition in these tables is a short text that rules.cpp evaluates: an argument's name (given,
 true or not empty), `!name`, `name.is_cuda`, `name.is_floating`, `name=text`, `name=other` for two
-numbers, or `masks`: indices that are masks or come from the host.
+numbers, `masks`: indices that are masks or come from the host, or `compares`: self and other have
+elements, as many, and are not the same.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ CONDITIONS = {
     "lr on the CPU (float form)": "!lr.is_cuda",
     "bool_indices (nonzero); CPU or Python-list indices (blocking copy)": "masks",
     "bool_indices (nonzero); also CPU indices or a CPU values tensor (blocking copy)": "masks",
+    "unless sizes differ, nothing is compared, or both are one tensor": "compares",
     "value is a CUDA tensor (item)": "value.is_cuda",
     "output_size not given": "!output_size",
     "sorter given (range check)": "sorter",

@@ -248,6 +248,14 @@ bool NamedArguments::hold(std::string_view condition) const {
     const auto values = tensors("values");
     return !values.empty() && values.front().is_cpu();
   }
+  if (condition == "compares") {
+    const auto self = tensors("self"), other = tensors("other");
+    if (self.empty() || other.empty() || self[0].sizes() != other[0].sizes()) return false;
+    const bool is_same = self[0].is_alias_of(other[0]) && self[0].strides() == other[0].strides() &&
+                         self[0].storage_offset() == other[0].storage_offset() &&
+                         self[0].scalar_type() == other[0].scalar_type();
+    return self[0].numel() != 0 && !is_same;
+  }
   if (const std::size_t at = condition.find('='); at != condition.npos) {
     const c10::IValue* value = find(condition.substr(0, at));
     const std::string_view wanted = condition.substr(at + 1);

@@ -226,6 +226,9 @@ def test_synchronisation_debug_mode() -> None:
         torch.cuda.set_sync_debug_mode(2)
         with pytest.raises(RuntimeError, match="called a synchronizing CUDA operation"):
             x.item()
+        assert torch.equal(x, x) and not torch.equal(x, x[:0])  # nothing to compare
+        with pytest.raises(RuntimeError, match="called a synchronizing CUDA operation"):
+            torch.equal(x, torch.ones_like(x))
     finally:
         torch.cuda.set_sync_debug_mode("default")
     with pytest.raises(RuntimeError, match="invalid value of debug_mode, expected one of"):
