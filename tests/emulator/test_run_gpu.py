@@ -165,6 +165,34 @@ def test_the_report_for_programs(folder: Path) -> None:
     assert report["device_to_host_bytes"] >= 4000
 
 
+def test_the_report_calls_waits_as_pytorch_does(folder: Path) -> None:
+    lines = {
+        "x.cpu()": "a blocking copy (Tensor.cpu, Tensor.to, Tensor.tolist, torch.tensor)",
+        "x.sum().item()": "Tensor.item, or if, bool, float, print of a tensor",
+        "x[x > 0]": "indexing by a mask or by indices",
+        "x[x > 0] = y": "assigning by a mask or by indices",
+        "torch.nonzero(x)": "torch.nonzero",
+        "torch.equal(x, y)": "torch.equal",
+        "torch.unique(x)": "torch.unique",
+        "x.to_sparse()": "Tensor.to_sparse",
+        "torch.linalg.eigh(z)": "torch.linalg.eigh",
+        "torch.repeat_interleave(z[0].long())": "torch.repeat_interleave",
+        "torch.cuda.current_stream().synchronize()": "torch.cuda.Stream.synchronize",
+    }
+    start = "import torch\nx, z = torch.ones(3, device='cuda'), torch.eye(3, device='cuda')\n"
+    text = start + "y = torch.zeros(3, device='cuda')\n" + "\n".join(lines) + "\n"
+    code, _, err = run("--report=report.json", program(folder, text))
+    assert code == 0, err
+    report = json.loads((folder / "report.json").read_text())
+    told: dict[int, list[str]] = {}
+    for wait in report["waits"]:
+        told.setdefault(wait["line"], []).append(wait["what"])
+    for number, (line, name) in enumerate(lines.items(), 4):
+        assert name in told.get(number, []), f"{line}: {told.get(number)}"
+    names = {name for names in told.values() for name in names}
+    assert not [name for name in names if "aten::" in name or "cudaMemcpy" in name], names
+
+
 def test_the_report_is_of_the_first_process(folder: Path) -> None:
     text = (
         "import multiprocessing, subprocess, sys, torch\n"

@@ -46,6 +46,15 @@ class Statistics(NamedTuple):
 
 _COUNTS = Statistics._fields[1:-1]
 
+# What the emulator calls a wait, where that is no name that a program would use.
+_WORDS = {
+    "cudaMemcpy": "a blocking copy (Tensor.cpu, Tensor.to, Tensor.tolist, torch.tensor)",
+    "Tensor.item": "Tensor.item, or if, bool, float, print of a tensor",
+    "aten::index.Tensor": "indexing by a mask or by indices",
+    "aten::_index_put_impl_": "assigning by a mask or by indices",
+    "aten::_unique2": "torch.unique",
+}
+
 
 def collect() -> Statistics:
     """Return the statistics; all are zero until torch is imported."""
@@ -54,7 +63,8 @@ def collect() -> Statistics:
         raise CannotEmulate("no emulated GPU runs in this process: call ashore.emulate.start()")
     native = surface()
     counts = native.statistics() if native is not None else {}
-    waits = [Wait(*row) for row in native.list_waits()] if native is not None else []
+    rows = native.list_waits() if native is not None else []
+    waits = [Wait(_name_for_people(what), *where) for what, *where in rows]
     waits.sort(key=lambda wait: (-wait.times, wait))
     devices = [
         _device_memory(index, options.name, options.memory_bytes)
@@ -62,6 +72,23 @@ def collect() -> Statistics:
     ]
     numbers = [counts.get(name, 0) for name in _COUNTS]
     return Statistics._make([tuple(devices), *numbers, tuple(waits)])
+
+
+def _name_for_people(what: str) -> str:
+    """Return PyTorch's public name of an operator that waited: torch.nonzero for aten::nonzero."""
+    if what in _WORDS or not what.startswith("aten::"):
+        return _WORDS.get(what, what)
+    torch = sys.modules["torch"]
+    name = what.removeprefix("aten::").partition(".")[0].lstrip("_")
+    for prefix, home, public in (
+        ("torch.linalg.", torch.linalg, name.removeprefix("linalg_")),
+        ("torch.", torch, name),
+        ("Tensor.", torch.Tensor, name),
+        ("torch.nn.functional.", torch.nn.functional, name),
+    ):
+        if hasattr(home, public) and (home is not torch.linalg or public != name):
+            return prefix + public
+    return what
 
 
 def _device_memory(index: int, name: str, total_bytes: int) -> DeviceMemory:
