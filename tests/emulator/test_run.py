@@ -239,6 +239,18 @@ def test_an_old_report_stays_until_there_is_a_new_one(folder: Path) -> None:
     assert '"waits": []' in (folder / "report.json").read_text()
 
 
+@pytest.mark.parametrize(
+    "words", ["", "run", "emulate", "emulate build", "emulate env"], ids=lambda words: words or "-"
+)
+def test_no_help_is_cut(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, err = outcome("-m", "ashore", *words.split(), "--help")
+    assert (code, err) == (0, "")
+    cut = [line for line in str(out).splitlines() if line.endswith(("...", "…"))]
+    assert [line for line in cut if not line.startswith("Usage: ")] == []
+    assert max(map(len, str(out).splitlines())) <= 80
+
+
 ENVIRONMENT = "import os; print(os.environ.get('ASHORE_EMULATE'), os.environ.get('PYTHONPATH'))"
 
 

@@ -25,6 +25,7 @@ def emulate() -> None:
 
 
 @emulate.command(
+    short_help="Compile the emulated GPU, unless it is there already.",
     epilog="""\b
 Examples:
   ashore emulate build
@@ -35,7 +36,7 @@ Examples:
 def build(force: bool, as_json: bool) -> None:
     """Compile the emulated GPU for the installed PyTorch, unless it is there already.
 
-    Needs a C++ compiler and PyYAML; half a minute on two cores.
+    Needs a C++ compiler and PyYAML; a minute or two on two cores.
     """
     from ashore.cli.text import escape
     from ashore.emulate._build import CannotEmulate, ensure_built
@@ -65,6 +66,7 @@ def build(force: bool, as_json: bool) -> None:
 
 
 @emulate.command(
+    short_help="Print the environment that gives every Python a GPU.",
     epilog="""\b
 Examples:
   eval "$(ashore emulate env)"
