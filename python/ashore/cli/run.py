@@ -71,7 +71,7 @@ def _python_option(word: str, rest: list[str], ctx: click.Context) -> list[str]:
     context_settings={"ignore_unknown_options": False},
     epilog="""\b
 Examples:
-  ashore run train.py --epochs 3         the words after the script are its own
+  ashore run train.py --epochs 3        the words after the script are its own
   ashore run --devices 2 -m pytest tests
   ashore run --memory 512MiB --report train.py
   echo 'import torch; print(torch.ones(1).cuda())' | ashore run -
