@@ -221,6 +221,24 @@ def test_the_report_of_an_interrupted_program(folder: Path, report: str) -> None
         assert json.loads((folder / "report.json").read_text())["waits"]
 
 
+def test_inductor_names_the_backends_that_work(folder: Path) -> None:
+    text = (
+        "import torch\n"
+        "def f(x): return x * 2 + 1\n"
+        "x = torch.ones(3, device='cuda')\n"
+        "for backend in 'aot_eager', 'eager':\n"
+        "    print(torch.compile(f, backend=backend)(x).tolist())\n"
+        "torch.compile(f)(x)\n"
+    )
+    code, out, err = run(program(folder, text))
+    assert (code, out) == (1, "[3.0, 3.0, 3.0]\n" * 2)
+    told = [line for line in err.splitlines() if line.startswith("torch._inductor.exc.TritonM")]
+    assert told == [
+        "torch._inductor.exc.TritonMissing: the emulated GPU cannot run the Triton code that "
+        'inductor writes: use torch.compile(…, backend="aot_eager") or backend="eager"'
+    ], err
+
+
 def test_leaving_right_after_backward(folder: Path) -> None:
     text = (
         "import torch\nx = torch.ones(9, device='cuda', requires_grad=True)\nx.sum().backward()\n"

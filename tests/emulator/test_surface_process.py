@@ -117,7 +117,7 @@ assert type(torch.__spec__.loader) is importlib.machinery.SourceFileLoader
 assert "exec_module" not in vars(torch._C.__spec__.loader)
 assert "exec_module" not in vars(torch.storage.__spec__.loader)
 assert inspect.getsource(torch.cuda).startswith("# mypy")
-import torch.backends.cudnn
+import torch.backends.cudnn, torch._inductor.exc
 assert not any(type(f).__module__.startswith("ashore") for f in sys.meta_path)
 """
     )

@@ -16,6 +16,10 @@ _NOT_SHARED = (
     "ashore's emulated GPU does not share CUDA tensors between processes: send tensor.cpu() and "
     "move it to the device at the other end"
 )
+_NO_TRITON = (
+    "the emulated GPU cannot run the Triton code that inductor writes: use "
+    'torch.compile(…, backend="aot_eager") or backend="eager"'
+)
 
 
 def _tell_cuda_version(version: Any) -> None:
@@ -108,6 +112,15 @@ def _note_saved_tensor_hooks(autograd: Any) -> None:
     bindings._ashore_note_saved_tensor_hooks(bindings._autograd)
 
 
+def _name_the_backends_without_triton(exc: Any) -> None:
+    """Let torch.compile's refusal name a way out that there is; to install Triton would be none."""
+
+    def init(self: Any, first_useful_frame: Any) -> None:
+        exc.ShortenTraceback.__init__(self, _NO_TRITON, first_useful_frame=first_useful_frame)
+
+    exc.TritonMissing.__init__ = init
+
+
 PATCHES: dict[str, Callable[[Any], None]] = {
     "torch.version": _tell_cuda_version,
     "torch.cuda": _count_devices_without_nvml,
@@ -116,4 +129,5 @@ PATCHES: dict[str, Callable[[Any], None]] = {
     "torch.storage": _make_cuda_storages,
     "torch.autograd": _note_saved_tensor_hooks,
     "torch.functional": _make_tensors_of_cuda_types,
+    "torch._inductor.exc": _name_the_backends_without_triton,
 }
