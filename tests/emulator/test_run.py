@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from fake_torch import heed_interrupts
 
 SHOW = """\
 import os, sys
@@ -129,7 +130,11 @@ def test_endings(folder: Path, ending: str, code: int) -> None:
 def ended(number: signal.Signals, *command: str) -> tuple[int, str]:
     """Return the exit status and the errors of a program that is sent a signal once it is ready."""
     process = subprocess.Popen(
-        [sys.executable, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,
     )
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     time.sleep(0.05)  # into the loop

@@ -3,6 +3,8 @@ decorator of all tests of the Python surface: one process with two emulated devi
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import functools
 import json
 import os
@@ -51,7 +53,16 @@ def _child() -> tuple[Any, Any]:
         pass_fds=[theirs],
     )
     os.close(theirs)
-    return process, os.fdopen(mine)
+    answers = os.fdopen(mine)
+
+    def end() -> None:
+        with contextlib.suppress(BrokenPipeError):  # it may have died
+            process.stdin.close()
+        process.wait(timeout=60)
+        answers.close()
+
+    atexit.register(end)
+    return process, answers
 
 
 def emulated(test: Callable[[], None]) -> Callable[[], None]:

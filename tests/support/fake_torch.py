@@ -4,6 +4,7 @@ tests of the build."""
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -102,7 +103,13 @@ def start_build(
         stdin=subprocess.DEVNULL,
         text=True,
         env={**os.environ, "BEFORE": before, **env},
+        preexec_fn=heed_interrupts,
     )
+
+
+def heed_interrupts() -> None:
+    """Undo, in a child, what a test run in the background does: it ignores SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def write_slow_compiler(folder: Path) -> tuple[Path, Path]:
