@@ -29,7 +29,7 @@ def emulate() -> None:
     epilog="""\b
 Examples:
   ashore emulate build
-  ashore emulate build --json | jq -r .folder"""
+  ashore emulate build --json | jq -r .folder""",
 )
 @click.option("--force", is_flag=True, help="Compile even if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and nothing else.")
@@ -72,7 +72,7 @@ Examples:
   eval "$(ashore emulate env)"
   eval "$(ashore emulate env --devices 2 --memory 1GiB)"; torchrun train.py
   ashore emulate env --format github >> "$GITHUB_ENV"
-  unset ASHORE_EMULATE               ends it"""
+  unset ASHORE_EMULATE               ends it""",
 )
 @machine_options
 @click.option(
