@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from ashore.emulate._build import CannotEmulate, ensure_built
 from ashore.emulate._build_sources import SourceTree
 from ashore.emulate._compiler import worker_count
 from fake_torch import (
+    end_builds,
     is_alive,
     start_build,
     wait_for_number,
@@ -32,10 +34,11 @@ def sources(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("ASHORE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("CXX", raising=False)
-    return tmp_path / "cache" / "emulator"
+    yield tmp_path / "cache" / "emulator"
+    end_builds()
 
 
 class Outcome:

@@ -96,7 +96,7 @@ def start_build(
     torch: Path, sources: Path, *words: str, before: str = "", **env: str
 ) -> subprocess.Popen[str]:
     """Start a process that builds, loads the result and says what it got."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-c", BUILD, str(torch), str(sources), *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -105,6 +105,18 @@ def start_build(
         env={**os.environ, "BEFORE": before, **env},
         preexec_fn=heed_interrupts,
     )
+    _builds.append(process)
+    return process
+
+
+_builds: list[subprocess.Popen[str]] = []
+
+
+def end_builds() -> None:
+    """End what a test that failed left running; an unclosed process would warn in a later one."""
+    while _builds:
+        with _builds.pop() as process:
+            process.kill()
 
 
 def heed_interrupts() -> None:
