@@ -1,0 +1,125 @@
+"""What infer tells the rules: each place where a value reaches something that may not take it.
+
+Each kind of meeting is one class; a rule names the one that it looks at.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from ashore.fix.values import Value
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Context:
+    """Say where in the program a meeting is."""
+
+    function: Function | None = None
+    class_name: str = ""
+    no_grad: bool = False
+    gradient: str = ""  # why a gradient must not be cut here, if there is one
+    untouchable: str = ""  # why nothing here may be changed
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Base of all meetings: the node that is reported, and where it is."""
+
+    node: ast.expr | ast.stmt
+    context: Context
+
+
+@dataclass(frozen=True)
+class ToNumpy(Meeting):
+    """`receiver.numpy()`."""
+
+    receiver: ast.expr
+    value: Value
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a call, with its keyword if it has one."""
+
+    node: ast.expr
+    value: Value
+    keyword: str = ""
+
+
+@dataclass(frozen=True)
+class HostCall(Meeting):
+    """A call of something that works in host memory, with what it is given."""
+
+    node: ast.Call
+    callee: str  # as written
+    name: str  # resolved and without the library's own name: "sqrt", "sklearn.metrics.f1_score"
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True)
+class NumpyCall(HostCall):
+    """`np.name(…)`."""
+
+
+@dataclass(frozen=True)
+class PlotCall(HostCall):
+    """`ax.plot(…)`."""
+
+
+@dataclass(frozen=True)
+class LibraryCall(HostCall):
+    """`roc_curve(…)`, `estimator.fit(…)`."""
+
+
+@dataclass(frozen=True)
+class HelperCall(HostCall):
+    """A function of the project that hands a parameter to NumPy; `reasons` names each by keyword."""
+
+    reasons: tuple[tuple[int, str], ...] = ()  # (position in arguments, what happens there)
+
+
+@dataclass(frozen=True)
+class ArrayStore(Meeting):
+    """`array[…] = stored`."""
+
+    stored: ast.expr
+    value: Value
+    element: bool  # one element is stored into, not a row
+
+
+@dataclass(frozen=True)
+class ArrayIndex(Meeting):
+    """`array[index]`."""
+
+    index: ast.expr
+    value: Value
+
+
+@dataclass(frozen=True)
+class ModuleInput(Meeting):
+    """`module(array)`."""
+
+    node: ast.Call
+    given: ast.expr
+
+
+@dataclass(frozen=True)
+class Dropped(Meeting):
+    """The statement `receiver.method(…)`, whose result nobody takes."""
+
+    node: ast.Expr
+    receiver: ast.expr
+    method: str
+    value: Value
+
+
+@dataclass(frozen=True)
+class OneSided(Meeting):
+    """`converted.numpy() if … else bare.numpy()`: one branch moves the tensor, the other does not."""
+
+    node: ast.IfExp
+    converting: ast.expr
+    bare: ast.expr
