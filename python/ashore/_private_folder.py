@@ -48,7 +48,9 @@ def make_private(base: Path, name: str) -> Path:
     _check_owned(folder)
     mode = folder.stat().st_mode
     if mode & 0o022:
-        raise UnsafeFolder(f"others can write to the cache folder {folder}: remove it, or {WAY_OUT}")
+        raise UnsafeFolder(
+            f"others can write to the cache folder {folder}: remove it, or {WAY_OUT}"
+        )
     if mode & 0o077:
         folder.chmod(0o700)
     return folder
@@ -84,4 +86,6 @@ def _check_owned(folder: Path) -> None:
             f"{os.geteuid()}: {WAY_OUT}"
         )
     if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
-        raise UnsafeFolder(f"the cache folder {folder} is writable for all: chmod o-w, or {WAY_OUT}")
+        raise UnsafeFolder(
+            f"the cache folder {folder} is writable for all: chmod o-w, or {WAY_OUT}"
+        )

@@ -50,7 +50,9 @@ Exit codes: 0 nothing to tell, 1 reports, 2 a file could not be checked."""
 )
 @click.option("--statistics", is_flag=True, help="Count the reports by rule instead.")
 @click.option("--no-cache", is_flag=True, help="Check every file anew.")
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes.  [default: all cores]")
+@click.option(
+    "--jobs", type=click.IntRange(1), metavar="N", help="Processes.  [default: all cores]"
+)
 def check(
     paths: tuple[str, ...],
     level: str | None,
@@ -127,11 +129,14 @@ def fix(
     from ashore.fix.output.as_text import render
     from ashore.fix.output.diff import unified
     from ashore.fix.output.outcome import Outcome
+    from ashore.fix.report import Report
     from ashore.fix.write import fix_paths
 
     settings = _settings(paths, level, select, ignore)
     without_collector()
-    left, faults, changed, repaired = [], [], 0, 0
+    left: list[Report] = []
+    faults: list[Fault] = []
+    changed = repaired = 0
     with _quiet():
         for result in fix_paths(paths, settings, unsafe=unsafe, write=not diff):
             if isinstance(result, Fault):
@@ -229,4 +234,3 @@ class _Progress:
     def __exit__(self, *error: object) -> None:
         if self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-

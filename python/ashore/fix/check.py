@@ -84,9 +84,7 @@ def check_paths(
             todo.append(found)
         else:
             yield _from_entry(found.path, known)
-    done = 0
-    for found, checked in _check_all(todo, jobs):
-        done += 1
+    for done, (found, checked) in enumerate(_check_all(todo, jobs), 1):
         progress(done, len(todo))
         if cache is not None and isinstance(checked, Checked):
             cache.add(found, _to_entry(checked))
@@ -147,9 +145,7 @@ def check_file(path: str, project: Project) -> Checked | Fault:
 
 
 def _to_entry(checked: Checked) -> Entry:
-    return Entry(
-        checked.digest, checked.lines, checked.reports, checked.fault, checked.rests_on
-    )
+    return Entry(checked.digest, checked.lines, checked.reports, checked.fault, checked.rests_on)
 
 
 def _from_entry(path: str, entry: Entry) -> Checked:

@@ -110,7 +110,9 @@ def _read(path: str) -> dict[str, Any] | None:
 def _settings(path: str, folder: str, table: dict[str, Any]) -> Settings:
     for key in table:
         if key not in _KEYS:
-            raise BadConfig(f"{path}: [tool.ashore] has no setting {key!r}; it knows {', '.join(_KEYS)}")
+            raise BadConfig(
+                f"{path}: [tool.ashore] has no setting {key!r}; it knows {', '.join(_KEYS)}"
+            )
     level = table.get("level", "likely")
     if level not in LEVELS:
         raise BadConfig(f"{path}: level must be sure, likely or maybe, not {level!r}")

@@ -24,7 +24,7 @@ class Side(IntEnum):
 
 @dataclass(frozen=True)
 class Edit:
-    """Put `text` in the place of `length` bytes at an offset; `owner` is the expression it is for."""
+    """Put `text` in the place of `length` bytes at an offset; `owner` is what it is for."""
 
     offset: int
     length: int
@@ -38,7 +38,7 @@ class Refused(Exception):
 
 
 def in_order(edits: Iterable[Edit]) -> list[Edit]:
-    """Return edits as they stand in the text: at one offset inner ends first, outer starts first."""
+    """Return edits as they stand in the text: inner ends first, then outer starts."""
 
     def key(edit: Edit) -> tuple[int, int, int]:
         size = edit.owner.end - edit.owner.start

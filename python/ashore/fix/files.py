@@ -50,6 +50,10 @@ def _one(path: str) -> Iterator[Found | OSError]:
 
 
 def _walk(folder: str, settings: Settings) -> Iterator[Found | OSError]:
+
+    def left_out(path: str) -> bool:
+        return bool(settings.exclude) and settings.excludes(path)
+
     try:
         with os.scandir(folder) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
@@ -62,11 +66,10 @@ def _walk(folder: str, settings: Settings) -> Iterator[Found | OSError]:
             if entry.is_dir(follow_symlinks=False):
                 if name.startswith(".") or name in _LEFT_OUT or _is_environment(entry.path):
                     continue
-                if not (settings.exclude and settings.excludes(entry.path)):
+                if not left_out(entry.path):
                     yield from _walk(entry.path, settings)
-            elif name.endswith(_SUFFIXES) and entry.is_file():
-                if not (settings.exclude and settings.excludes(entry.path)):
-                    yield Found(os.path.normpath(entry.path), mark_of(entry.stat()))
+            elif name.endswith(_SUFFIXES) and entry.is_file() and not left_out(entry.path):
+                yield Found(os.path.normpath(entry.path), mark_of(entry.stat()))
         except OSError as error:
             yield error
 

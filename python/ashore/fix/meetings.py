@@ -76,7 +76,7 @@ class LibraryCall(HostCall):
 
 @dataclass(frozen=True)
 class HelperCall(HostCall):
-    """A function of the project that hands a parameter to NumPy; `reasons` names each by keyword."""
+    """A call of a function of the project that hands a parameter to NumPy."""
 
     reasons: tuple[tuple[int, str], ...] = ()  # (position in arguments, what happens there)
 
@@ -118,7 +118,7 @@ class Dropped(Meeting):
 
 @dataclass(frozen=True)
 class OneSided(Meeting):
-    """`converted.numpy() if … else bare.numpy()`: one branch moves the tensor, the other does not."""
+    """`x.cpu().numpy() if … else x.numpy()`: one branch moves the tensor, the other does not."""
 
     node: ast.IfExp
     converting: ast.expr

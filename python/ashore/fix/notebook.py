@@ -11,12 +11,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from json.decoder import scanstring
+from json import JSONDecoder
 from typing import Any, NamedTuple
 
 from ashore.fix.edits import Edit, Refused, in_order
 from ashore.fix.source import MOST_BYTES, Place, Source, Unreadable, parse
 
+_JSON = JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SCALAR = re.compile(r"[-+.\w]+")
 _CHARACTER = re.compile(r"\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
@@ -47,7 +48,7 @@ class Piece:
 class Notebook(Source):
     """Hold a notebook as a program."""
 
-    text: str
+    json: str
     pieces: tuple[Piece, ...]
 
     @cached_property
@@ -70,7 +71,7 @@ class Notebook(Source):
     def file_line(self, offset: int) -> int:
         """Return the line of the JSON in which an offset's text stands."""
         piece, _ = self._find(offset)
-        return self.text.count("\n", 0, piece.literal.start) + 1
+        return self.json.count("\n", 0, piece.literal.start) + 1
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
         """Return the file's bytes with the edits made inside its strings."""
@@ -82,9 +83,9 @@ class Notebook(Source):
             last, _ = self._find(edit.offset + edit.length)
             if edit.length and last is not self._find(edit.offset)[0]:
                 raise Refused("a repair would join lines of a notebook's cell")
-            parts += [self.text[at:start], _escaped(edit.text)]
+            parts += [self.json[at:start], _escaped(edit.text)]
             at = end
-        parts.append(self.text[at:])
+        parts.append(self.json[at:])
         return "".join(parts).encode()
 
     def _find(self, offset: int) -> tuple[Piece, int]:
@@ -96,7 +97,7 @@ class Notebook(Source):
 
     def _raw_offset(self, offset: int) -> int:
         piece, place = self._find(offset)
-        raw = self.text[piece.literal.start : piece.literal.end]
+        raw = self.json[piece.literal.start : piece.literal.end]
         at = 0
         for _ in range(place):
             at = _next_character(raw, at)
@@ -182,7 +183,7 @@ def _value(text: str, at: int) -> tuple[Any, int]:
     """Return a JSON value and where it ends; strings as literals, other scalars as None."""
     opening = text[at]
     if opening == '"':
-        value, end = scanstring(text, at + 1, False)
+        value, end = _JSON.raw_decode(text, at)
         return Literal(value, at + 1, end - 1), end
     if opening == "{":
         members: dict[str, Any] = {}

@@ -129,7 +129,7 @@ def _cpu_in_chain(node: ast.expr) -> ast.expr | None:
 
 
 def before_dot(body: bytes, end: int) -> int:
-    """Return the offset behind an expression and the brackets that close around it, before a dot."""
+    """Return the offset behind an expression and the brackets around it, before a dot."""
     at = last = end
     while at < len(body):
         char = body[at : at + 1]

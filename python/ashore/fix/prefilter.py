@@ -1,4 +1,4 @@
-"""Decide from the bytes of a file whether reading it as a program can find anything; used by check."""
+"""Decide from the bytes of a file whether parsing it can find anything; used by check and fix."""
 
 from __future__ import annotations
 

@@ -37,18 +37,18 @@ def _skeleton(source: Source, rewritten: set[Span]) -> str:
 
     class Strip(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> ast.AST:
-            if rewritten and isinstance(node, ast.expr | ast.stmt):
-                if source.span(node) in rewritten:
-                    return ast.Name("rewritten") if isinstance(node, ast.expr) else ast.Pass()
+            if isinstance(node, ast.expr) and rewritten and source.span(node) in rewritten:
+                return ast.Name("rewritten")
+            if isinstance(node, ast.stmt) and rewritten and source.span(node) in rewritten:
+                return ast.Pass()
             visited: ast.AST = super().visit(node)
             return visited
 
         def visit_Call(self, node: ast.Call) -> ast.AST:
             self.generic_visit(node)
             func = node.func
-            if isinstance(func, ast.Attribute) and func.attr in OPERATIONS:
-                if not node.args and not node.keywords:
-                    return func.value
-            return node
+            if not isinstance(func, ast.Attribute) or node.args or node.keywords:
+                return node
+            return func.value if func.attr in OPERATIONS else node
 
     return ast.dump(Strip().visit(ast.parse(source.body.decode())))

@@ -82,4 +82,6 @@ def lowered(path: str, sites: list[Site]) -> list[Site]:
     """Return the sites of a test one level lower: most bare `.numpy()` there is deliberate."""
     if not _IN_TESTS.search(path):
         return sites
-    return [replace(site, level=Level(site.level + 1)) for site in sites if site.level < Level.MAYBE]
+    return [
+        replace(site, level=Level(site.level + 1)) for site in sites if site.level < Level.MAYBE
+    ]

@@ -85,9 +85,7 @@ def tensor(
     taint: frozenset[tuple[int, int]] = _EMPTY,
 ) -> Value:
     """Return a tensor."""
-    return Value(
-        "tensor", device, grad, dtype, scalar, weak=weak, origin=origin, taint=taint
-    )
+    return Value("tensor", device, grad, dtype, scalar, weak=weak, origin=origin, taint=taint)
 
 
 def worst_device(a: Device, b: Device) -> Device:

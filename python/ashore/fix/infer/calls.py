@@ -1,10 +1,9 @@
-"""What a call gives: asks, in this order, builtins, NumPy, torch, methods, the project, libraries."""
+"""What a call gives: builtins are asked, then NumPy, torch, methods, the project, libraries."""
 
 from __future__ import annotations
 
 import ast
 import re
-
 from typing import NamedTuple
 
 from ashore.fix.facts import table
@@ -41,7 +40,7 @@ _ESTIMATOR_MODULES = _LIBRARIES.words("estimator_modules")
 _ESTIMATOR_METHODS = _LIBRARIES.words("estimator_methods")
 _ESTIMATOR_VERBS = _LIBRARIES.words("estimator_verbs")
 _PLAIN_BUILTINS = frozenset(
-    "len int float str bool print range open repr isinstance round hasattr id type input abs".split()
+    "len int float str bool print range open repr isinstance round hasattr id type abs".split()
 )
 _ELEMENTS = ("list", "tuple", "dict")
 
@@ -257,11 +256,7 @@ def _host_call(scope: Scope, given: Given) -> bool:
     kind: type[HostCall]
     if last in _PLOT_VERBS and isinstance(func, ast.Attribute) and _is_plot(func, head):
         kind = PlotCall
-    elif head in _MODULES and not _EXCEPTIONS.search(resolved) and resolved != head:
-        kind = LibraryCall
-    elif resolved in _FUNCTIONS or (
-        isinstance(func, ast.Attribute) and _is_fit(scope, func, given.receiver)
-    ):
+    elif _is_library(resolved, head) or _is_fit(scope, func, given.receiver):
         kind = LibraryCall
     else:
         return False
@@ -279,8 +274,14 @@ def _is_plot(func: ast.Attribute, head: str) -> bool:
     return not base.startswith("self.") and _PLOT_BASES.search(base) is not None
 
 
-def _is_fit(scope: Scope, func: ast.Attribute, receiver: Value) -> bool:
-    if func.attr not in _ESTIMATOR_METHODS:
+def _is_library(resolved: str, head: str) -> bool:
+    if head in _MODULES and resolved != head and not _EXCEPTIONS.search(resolved):
+        return True
+    return resolved in _FUNCTIONS
+
+
+def _is_fit(scope: Scope, func: ast.expr, receiver: Value) -> bool:
+    if not isinstance(func, ast.Attribute) or func.attr not in _ESTIMATOR_METHODS:
         return False
     if receiver.kind == "estimator":
         return True

@@ -89,11 +89,12 @@ def _look_for_one_side(scope: Scope, node: ast.IfExp) -> None:
         if not (names and other and names[-1] == other[-1] == "numpy"):
             continue
         rest = [name for name in names if name not in ("cpu", "detach")]
-        if "cpu" in names and "cpu" not in other and ast.dump(root) == ast.dump(other_root):
-            if rest == [name for name in other if name != "detach"]:
-                nodes = (node.body, node.orelse)
-                meeting = OneSided(node, scope.context(), nodes[converting], nodes[bare])
-                scope.run.meet(meeting)
+        alike = rest == [name for name in other if name != "detach"]
+        moves = "cpu" in names and "cpu" not in other
+        if alike and moves and ast.dump(root) == ast.dump(other_root):
+            nodes = (node.body, node.orelse)
+            meeting = OneSided(node, scope.context(), nodes[converting], nodes[bare])
+            scope.run.meet(meeting)
 
 
 def _chain(node: ast.expr) -> tuple[ast.expr, list[str]]:
@@ -202,10 +203,9 @@ def _subscript(scope: Scope, node: ast.Subscript) -> Value:
             scope.run.meet(ArrayIndex(node, scope.context(), node.slice, index))
         return base
     if kind == "tuple":
-        at = node.slice
-        if isinstance(at, ast.Constant) and isinstance(at.value, int):
-            if -len(base.elements) <= at.value < len(base.elements):
-                return base.elements[at.value]
+        place = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if isinstance(place, int) and -len(base.elements) <= place < len(base.elements):
+            return base.elements[place]
     if kind == "list" and isinstance(node.slice, ast.Slice):
         return base
     return element_of(base)

@@ -104,13 +104,16 @@ def _parameter(
         if by_caller.kind in ("tensor", "array", "either"):
             return by_caller._replace(param=name, filled=(), alias=None)
         return by_caller._replace(filled=())
-    if isinstance(default, ast.Constant) and isinstance(default.value, str | bool | int | float):
-        if default.value is not False and "device" not in name:
-            return Value("plain", param=name)
+    if _is_plain_default(default) and "device" not in name:
+        return Value("plain", param=name)
     if scope.gradient and name not in ("self", "cls") and function.name == "forward":
         origin = Origin("a parameter of forward()", function.lineno)
         return tensor(weak=True, origin=origin)._replace(param=name)
     return Value(param=name)
+
+
+def _is_plain_default(default: ast.expr | None) -> bool:
+    return isinstance(default, ast.Constant) and isinstance(default.value, str | int | float)
 
 
 def is_static(function: Function) -> bool:

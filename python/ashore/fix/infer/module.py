@@ -76,9 +76,8 @@ class Module:
         packages = {name.partition(".")[0] for name in self.imports.values()}
         self.packages = packages
         self.has_torch = "torch" in packages
-        self.knows_torch = (
-            not packages.isdisjoint(_TORCH_FAMILY)
-            or any(word in body for word in (b".detach()", b".cpu()", b".cuda()", b"torch."))
+        self.knows_torch = not packages.isdisjoint(_TORCH_FAMILY) or any(
+            word in body for word in (b".detach()", b".cpu()", b".cuda()", b"torch.")
         )
         self.foreign = bool(packages & _FOREIGN)
         self.mentions_device = (
@@ -107,10 +106,7 @@ def _statements(body: list[ast.stmt], *, inside_functions: bool = True) -> Itera
     """Yield statements in order, with those inside branches; of functions only if wanted."""
     for statement in body:
         yield statement
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            if inside_functions:
-                yield from _statements(statement.body)
-        elif isinstance(statement, ast.ClassDef):
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             if inside_functions:
                 yield from _statements(statement.body)
         elif isinstance(statement, _COMPOUND):

@@ -11,7 +11,9 @@ from ashore.fix.infer.scope import Scope, key_of
 from ashore.fix.values import ARRAY, PLAIN, Value, tensor
 
 _DEVICE_TEST = re.compile(r"cuda|gpu|device|mps", re.IGNORECASE)
-_OTHERS = re.compile(r"\(?((str|list|tuple|dict|int|float|bool|bytes|Path|(PIL\.)?Image(\.Image)?)(, )?)+\)?")
+_OTHERS = re.compile(
+    r"\(?((str|list|tuple|dict|int|float|bool|bytes|Path|(PIL\.)?Image(\.Image)?)(, )?)+\)?"
+)
 
 
 def tests_device(test: ast.expr) -> bool:

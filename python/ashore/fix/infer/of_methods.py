@@ -11,7 +11,18 @@ from ashore.fix.infer.models import call_module, looks_like_model
 from ashore.fix.infer.of_torch import shaped
 from ashore.fix.infer.scope import Scope, key_of
 from ashore.fix.meetings import ToNumpy
-from ashore.fix.values import ARRAY, PLAIN, UNKNOWN, Value, as_tensor, element_of, join, join_elements, tensor
+from ashore.fix.values import (
+    ARRAY,
+    PLAIN,
+    UNKNOWN,
+    Grad,
+    Value,
+    as_tensor,
+    element_of,
+    join,
+    join_elements,
+    tensor,
+)
 
 _FACTS = table("torch")
 _ONLY_TENSORS = _FACTS.words("only_tensors_have")
@@ -320,11 +331,9 @@ def _of_unknown(
     return None
 
 
-def _moved_unknown(
-    scope: Scope, node: ast.Call, func: ast.Attribute, receiver: Value
-) -> Value:
+def _moved_unknown(scope: Scope, node: ast.Call, func: ast.Attribute, receiver: Value) -> Value:
     weak = func.attr == "to" and receiver.kind == "unknown"
-    grad = "no" if receiver.kind == "batch" else "unknown"
+    grad: Grad = "no" if receiver.kind == "batch" else "unknown"
     origin = scope.origin(f"`{ast.unparse(func)}(…)` moves it", node)
     if func.attr == "cuda":
         return tensor("accelerator", grad, origin=origin)
@@ -332,4 +341,3 @@ def _moved_unknown(
     if device is None:
         return tensor(weak=True, dtype=dtype_argument(node))._replace(param=receiver.param)
     return tensor(device, grad, weak=weak, origin=origin)
-

@@ -211,4 +211,3 @@ def model_result(
         scalar = class_name == "nn.loss"
         return tensor(device, grad, dtype=dtype, scalar=scalar, origin=origin)
     return Value("output", device, grad, dtype, origin=origin)
-

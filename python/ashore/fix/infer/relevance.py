@@ -6,6 +6,7 @@ apart by the words in their text, long before anything is known of their values.
 
 from __future__ import annotations
 
+import ast
 import re
 
 from ashore.fix.facts import table
@@ -20,6 +21,15 @@ _HEADS = (
     | {"numpy"}
 )
 _WORD = re.compile(rb"[A-Za-z_]\w*")
+_SETS = re.compile(rb"self\.(\w+)(?:\[[^\]\n]*\])?[ \t]*(?:=[^=]|\+=|,|\.(?:append|extend)\()")
+_DEFINITIONS = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Import,
+    ast.ImportFrom,
+)
+_FEW = 4  # functions
 _ALWAYS = re.compile(
     rb"\.numpy\(|^[ \t]*[\w.\[\]'\"]+\.(?:cpu|detach|to|float|half)\(", re.MULTILINE
 )
@@ -31,51 +41,82 @@ def relevant(module: Module) -> set[Function] | None:
     """Return the functions to walk, None for all."""
     owners = {fn: info for info in module.classes.values() for fn in info.methods.values()}
     functions = [*module.functions.values(), *owners]
-    if len(functions) < 4:
+    if len(functions) < _FEW:
         return None
-    words = {function: _words(module, function) for function in functions}
-    marks = _PLOT_BASES | {
-        name.encode()
-        for name, meant in module.imports.items()
-        if meant.partition(".")[0] in _HEADS
-    }
-    marks |= _ESTIMATOR_VERBS
+    words = {function: _words(_text(module, function)) for function in functions}
+    outside = _words(_outside(module))  # the module's own lines are walked in any case
+    marks = _marks(module)
     wanted = [fn for fn in functions if marks & words[fn] or _ALWAYS.search(_text(module, fn))]
     names = {function.name.encode() for function in wanted}
-    chosen: set[Function] = set()
     waiting = wanted + [fn for fn in functions if names & words[fn]]  # callers: what they give
-    by_name: dict[bytes, list[Function]] = {}
-    for function in functions:
-        by_name.setdefault(function.name.encode(), []).append(function)
-    for info in module.classes.values():  # a class stands for its __init__
-        if "__init__" in info.methods:
-            by_name.setdefault(info.name.encode(), []).append(info.methods["__init__"])
-        if "forward" in info.methods:
-            by_name.setdefault(info.name.encode(), []).append(info.methods["forward"])
+    by_name = _by_name(module, functions)
+    if (marks | names) & outside:
+        waiting += [fn for word in outside & by_name.keys() for fn in by_name[word]]
+    setters = {info.name: _setters(module, info) for info in module.classes.values()}
+    chosen: set[Function] = set()
     while waiting:
         function = waiting.pop()
         if function in chosen:
             continue
         chosen.add(function)
-        waiting += _setters(owners.get(function), chosen)
         for word in words[function] & by_name.keys():
             waiting += by_name[word]
+        info = owners.get(function)
+        if info is not None:
+            for word in words[function] & setters[info.name].keys():
+                waiting += setters[info.name][word]
     return chosen
 
 
-def _setters(info: ClassInfo | None, chosen: set[Function]) -> list[Function]:
-    """Return what sets a class's attributes first."""
-    init = info.methods.get("__init__") if info is not None else None
-    return [init] if init is not None and init not in chosen else []
+def _marks(module: Module) -> frozenset[bytes]:
+    """Return the words that tell of NumPy and its kin in this module."""
+    imported = {
+        name.encode() for name, meant in module.imports.items() if meant.partition(".")[0] in _HEADS
+    }
+    return _PLOT_BASES | _ESTIMATOR_VERBS | imported
+
+
+def _by_name(module: Module, functions: list[Function]) -> dict[bytes, list[Function]]:
+    """Return the functions that a word may mean; a class means what makes and calls it."""
+    found: dict[bytes, list[Function]] = {}
+    for function in functions:
+        found.setdefault(function.name.encode(), []).append(function)
+    for info in module.classes.values():
+        for name in ("__init__", "forward"):
+            if name in info.methods:
+                found.setdefault(info.name.encode(), []).append(info.methods[name])
+    return found
+
+
+def _setters(module: Module, info: ClassInfo) -> dict[bytes, list[Function]]:
+    """Return the methods that set or fill each attribute."""
+    found: dict[bytes, list[Function]] = {}
+    for function in info.methods.values():
+        for name in set(_SETS.findall(_text(module, function))):
+            found.setdefault(name, []).append(function)
+    return found
 
 
 def _text(module: Module, function: Function) -> bytes:
-    lines = module.source.lines
     first = function.decorator_list[0].lineno if function.decorator_list else function.lineno
-    end = function.end_lineno or function.lineno
-    stop = lines[end] if end < len(lines) else len(module.source.body)
+    return _lines(module, first, function.end_lineno or function.lineno)
+
+
+def _outside(module: Module) -> bytes:
+    """Return the text of the module's own statements."""
+    own = [
+        _lines(module, statement.lineno, statement.end_lineno or statement.lineno)
+        for statement in module.source.tree.body
+        if not isinstance(statement, _DEFINITIONS)
+    ]
+    return b"\n".join(own)
+
+
+def _lines(module: Module, first: int, last: int) -> bytes:
+    lines = module.source.lines
+    stop = lines[last] if last < len(lines) else len(module.source.body)
     return module.source.body[lines[first - 1] : stop]
 
 
-def _words(module: Module, function: Function) -> frozenset[bytes]:
-    return frozenset(_WORD.findall(_text(module, function)))
+def _words(text: bytes) -> frozenset[bytes]:
+    return frozenset(_WORD.findall(text))

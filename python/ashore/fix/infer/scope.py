@@ -126,7 +126,11 @@ class Scope:
     """Hold what is known at one point of a function, or of the module itself."""
 
     def __init__(
-        self, run: Run, function: Function | None = None, class_name: str = "", env: Env | None = None
+        self,
+        run: Run,
+        function: Function | None = None,
+        class_name: str = "",
+        env: Env | None = None,
     ) -> None:
         """Begin a function with what its surroundings know."""
         self.run = run

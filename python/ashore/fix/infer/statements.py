@@ -86,8 +86,6 @@ def _augmented(scope: Scope, node: ast.AugAssign) -> None:
     assign(scope, node.target, value, None)
 
 
-
-
 def assign(scope: Scope, target: ast.expr, value: Value, node: ast.expr | None) -> None:
     """Bind a target; `node` is the expression that the value is of, if it is one."""
     if isinstance(target, ast.Name):
@@ -125,8 +123,11 @@ def _assign_attribute(scope: Scope, target: ast.Attribute, value: Value) -> None
     if not key:
         scope.value_of(target.value)
         return
-    scope.bind_part(key, value)
     base = scope.look_up(key.rpartition(".")[0])
+    if base is not None and base.kind == "module" and value.kind == "tensor":
+        if value.device == "cpu" and value.grad == "yes":
+            value = value._replace(device="unknown")  # a parameter: moved with the module
+    scope.bind_part(key, value)
     if key.count(".") == 1 and base is not None and base.class_name in scope.module.classes:
         attributes = scope.run.attributes
         at = (base.class_name, target.attr)
@@ -149,7 +150,9 @@ def _assign_item(scope: Scope, target: ast.Subscript, value: Value, node: ast.ex
     if key and (base.kind in ("dict", "list") or base.kind == "plain"):
         holder = base if base.kind != "plain" else Value("dict")
         holder = holder._replace(element=join(holder.element, value))
-        scope.bind_part(key, holder) if "." in key or "[" in key else scope.env.update({key: holder})
+        scope.bind_part(key, holder) if "." in key or "[" in key else scope.env.update(
+            {key: holder}
+        )
     own = key_of(target)
     if own:
         scope.bind_part(own, value)

@@ -23,7 +23,9 @@ def render(outcome: Outcome) -> str:
     run = {
         "tool": {"driver": {"name": "ashore", "rules": [_rule(rule) for rule in rules]}},
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {"ROOT": {"uri": PurePath(os.path.abspath(outcome.root)).as_uri() + "/"}},
+        "originalUriBaseIds": {
+            "ROOT": {"uri": PurePath(os.path.abspath(outcome.root)).as_uri() + "/"}
+        },
         "results": [_result(report, rules, outcome.root) for report in outcome.reports],
         "invocations": [
             {
@@ -33,7 +35,11 @@ def render(outcome: Outcome) -> str:
                         "level": "error",
                         "message": {"text": fault.reason},
                         "locations": [
-                            {"physicalLocation": {"artifactLocation": _file(fault.path, outcome.root)}}
+                            {
+                                "physicalLocation": {
+                                    "artifactLocation": _file(fault.path, outcome.root)
+                                }
+                            }
                         ],
                     }
                     for fault in outcome.faults

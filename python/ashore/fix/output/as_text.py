@@ -32,7 +32,9 @@ def _block(report: Report) -> str:
     margin = " " * len(str(report.line))
     if report.origin:
         where = f"{report.origin_path}:" if report.origin_path else "line "
-        lines.append(f"  {margin}   from {escape(report.origin)}, {escape(where)}{report.origin_line}")
+        lines.append(
+            f"  {margin}   from {escape(report.origin)}, {escape(where)}{report.origin_line}"
+        )
     if report.blocked:
         lines.append(f"  {margin}   not changed: {escape(report.blocked)}")
     elif report.unsafe:

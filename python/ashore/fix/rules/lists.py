@@ -55,7 +55,9 @@ def list_site(
         yield _with(site, (rewrite,), message=told, blocked="")
         return
     changes = _changes(run, meeting, node, value, element, depth)
-    blocked = site.blocked if changes else site.blocked or "where its elements come from is not seen"
+    blocked = (
+        site.blocked if changes else site.blocked or "where its elements come from is not seen"
+    )
     yield _with(site, changes, blocked=blocked)
 
 
@@ -112,7 +114,7 @@ def _elements_of(node: ast.expr) -> list[ast.expr] | None:
 
 
 def _convert_all(run: Run, nodes: list[ast.expr]) -> tuple[Change, ...]:
-    """Return conversions of all tensors among element expressions; nothing if one is out of reach."""
+    """Return conversions of all tensors among elements; nothing if one is out of reach."""
     changes: list[Change] = []
     for node in nodes:
         value = run.elements.get(node)
@@ -150,9 +152,10 @@ def _only_numpy_looks(run: Run, meeting: Meeting, node: ast.expr) -> bool:
     elif meeting.context.function is not None and not _is_local(meeting.context.function, root):
         scope = run.module.source.tree
     for other in ast.walk(scope):
-        if isinstance(other, ast.Name) and other.id == root and isinstance(other.ctx, ast.Load):
-            if not _harmless(run, other, key, parents):
-                return False
+        if not isinstance(other, ast.Name) or other.id != root or isinstance(other.ctx, ast.Store):
+            continue
+        if not _harmless(run, other, key, parents):
+            return False
     return True
 
 

@@ -1,4 +1,4 @@
-"""What the rules share: levels, origins, conversions, and the guard that decides what is only told."""
+"""What the rules share: levels, origins, conversions, and sites that the policy has looked at."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ def check(run: Run, meeting: ToNumpy) -> Iterator[Site]:
         return
     sure = value.device == "accelerator" and value.kind in ("tensor", "output") and not value.weak
     needed = {"cpu"}
-    if not meeting.context.no_grad and not detached(meeting.receiver) and value.grad != "no":
-        if "ultralytics" not in run.module.packages:  # its results are no tensors
-            needed.add("detach")
+    gradless = meeting.context.no_grad or detached(meeting.receiver) or value.grad == "no"
+    if not gradless and "ultralytics" not in run.module.packages:  # whose results are no tensors
+        needed.add("detach")
     message = (
         f"`{quote(run, meeting.receiver)}` may be on an accelerator; "
         "`.numpy()` reads CPU memory only"
     )
-    if meeting.context.no_grad or detached(meeting.receiver):
+    if gradless:
         value = value._replace(grad="no")
     level = Level.SURE if sure else Level.LIKELY
     if value.device == "unknown" and not run.module.mentions_device:

@@ -59,5 +59,8 @@ def _sites(run: Run, meeting: HostCall, argument: Argument, message: str) -> Ite
 
 
 RULE = Rule(
-    "TN204", "a function that works on NumPy arrays is given a tensor", (LibraryCall, HelperCall), check
+    "TN204",
+    "a function that works on NumPy arrays is given a tensor",
+    (LibraryCall, HelperCall),
+    check,
 )

@@ -18,9 +18,7 @@ def check(run: Run, meeting: ModuleInput) -> Iterator[Site]:
     called = ast.unparse(meeting.node.func)
     message = f"`{quote(run, meeting.given)}` is a NumPy array; `{called}` takes tensors"
     why = f"device and dtype are those of `{called}`; `ashore fix --run` finds them"
-    yield make_site(
-        run, meeting, RULE.id, Level.LIKELY, meeting.given, message, ARRAY, blocked=why
-    )
+    yield make_site(run, meeting, RULE.id, Level.LIKELY, meeting.given, message, ARRAY, blocked=why)
 
 
 RULE = Rule("TN301", "a module is given a NumPy array", (ModuleInput,), check)

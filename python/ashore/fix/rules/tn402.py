@@ -18,9 +18,7 @@ def check(run: Run, meeting: OneSided) -> Iterator[Site]:
     bare = quote(run, meeting.bare)
     message = f"`{bare}` raises on every accelerator that the test does not ask for"
     change = Replace(source.span(meeting.node), source.text(meeting.converting))
-    yield make_site(
-        run, meeting, RULE.id, Level.LIKELY, meeting.node, message, UNKNOWN, [change]
-    )
+    yield make_site(run, meeting, RULE.id, Level.LIKELY, meeting.node, message, UNKNOWN, [change])
 
 
 RULE = Rule("TN402", "only one branch moves the tensor to the CPU", (OneSided,), check)
