@@ -42,7 +42,10 @@ def test_conversions_go_before_the_dot(before: bytes, after: bytes) -> None:
         ("np.add(x, x)", "np.add(x.cpu(), x.cpu())"),
         ("np.stack([x, x * 2])", "np.stack([x.cpu(), (x * 2).cpu()])"),
         ("np.stack([t for t in x])", "np.stack([t.cpu() for t in x])"),
-        ("np.array([[x.sum(), 1], [2, x.max()]])", "np.array([[x.sum().item(), 1], [2, x.max().item()]])"),
+        (
+            "np.array([[x.sum(), 1], [2, x.max()]])",
+            "np.array([[x.sum().item(), 1], [2, x.max().item()]])",
+        ),
         ("np.sum(x)", "np.sum(x.cpu().numpy())"),
     ],
 )

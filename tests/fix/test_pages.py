@@ -1,4 +1,4 @@
-"""Each rule has a page; its wrong example is reported, its right one is not, the repair is shown."""
+"""Each rule has a page: its wrong example is told, its right one is not, the repair is shown."""
 
 from __future__ import annotations
 

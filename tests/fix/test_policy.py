@@ -8,7 +8,9 @@ import pytest
 from ashore.fix.sites import Level
 from fixing import HEAD, fixed, sites
 
-MODEL = "net = nn.Linear(2, 2).to(device)\ncrit = nn.MSELoss()\nx = torch.ones(4, 2, device=device)\n"
+MODEL = (
+    "net = nn.Linear(2, 2).to(device)\ncrit = nn.MSELoss()\nx = torch.ones(4, 2, device=device)\n"
+)
 
 
 def blocked(code: str, rule: str) -> list[str]:
@@ -60,7 +62,9 @@ def test_a_reduction_that_reaches_backward_becomes_one_of_torch(function: str) -
 
 def test_other_functions_that_reach_backward_are_only_told() -> None:
     code = f"{MODEL}loss = np.median([crit(net(x), x)]) * 2\nloss.backward()\n"
-    assert blocked(code, "TN202") == ["the result reaches backward(), so that its gradient is needed"]
+    assert blocked(code, "TN202") == [
+        "the result reaches backward(), so that its gradient is needed"
+    ]
     assert fixed(code) == code
 
 

@@ -55,7 +55,10 @@ def test_numpy_method(code: str, expected: list[str]) -> None:
         ("import matplotlib.pyplot as plt\nplt.plot(torch.ones(3).cuda())", ["TN203 likely"]),
         ("import matplotlib.pyplot as plt\nplt.plot(torch.ones(3))", []),
         ("class A:\n    def f(self, x):\n        self.plot(x.cuda())", []),
-        ("from sklearn.metrics import f1_score\nf1_score(a, torch.ones(3).cuda())", ["TN204 likely"]),
+        (
+            "from sklearn.metrics import f1_score\nf1_score(a, torch.ones(3).cuda())",
+            ["TN204 likely"],
+        ),
         ("import pandas as pd\npd.DataFrame({'a': torch.ones(3).cuda()})", ["TN204 likely"]),
         (
             "from sklearn.manifold import TSNE\nt = TSNE(2)\nt.fit_transform(torch.ones(3).cuda())",
@@ -119,7 +122,9 @@ def test_a_list_that_others_look_at_is_converted_where_numpy_gets_it(other: str)
 
 def test_a_list_of_numbers_and_tensors_is_only_converted_where_the_tensors_are_made() -> None:
     code = "a = [0.0]\nfor x in torch.ones(3).cuda():\n    a.append(x.sum())\n"
-    assert fixed(f"{code}np.mean(a)\n") == f"{code}np.mean(a)\n".replace("x.sum()", "x.sum().item()")
+    assert fixed(f"{code}np.mean(a)\n") == f"{code}np.mean(a)\n".replace(
+        "x.sum()", "x.sum().item()"
+    )
     assert fixed(f"{code}use(a)\nnp.mean(a)\n") == f"{code}use(a)\nnp.mean(a)\n"
 
 
@@ -143,10 +148,7 @@ def test_a_function_s_result_is_known_to_its_callers() -> None:
 
 
 def test_a_helper_that_is_given_both_kinds_stays_and_its_caller_changes() -> None:
-    code = (
-        "def show(a):\n    return np.asarray(a)\n"
-        "show(np.ones(3))\nshow(torch.ones(3).cuda())\n"
-    )
+    code = "def show(a):\n    return np.asarray(a)\nshow(np.ones(3))\nshow(torch.ones(3).cuda())\n"
     assert fixed(code) == code.replace(".cuda())", ".cuda().cpu())")
     only = "def show(a):\n    return np.asarray(a)\nshow(torch.ones(3).cuda())\n"
     assert fixed(only) == only.replace("asarray(a)", "asarray(a.cpu())")

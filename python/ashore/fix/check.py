@@ -47,7 +47,7 @@ def check_content(path: str, raw: bytes, project: Project) -> Checked:
     """Check one file's bytes."""
     digest = hashlib.blake2b(raw, digest_size=16).hexdigest()
     lines = raw.count(b"\n")
-    if not (may_have_sites(raw) or b"ashore: ignore" in raw):
+    if not (may_have_sites(path, raw) or b"ashore: ignore" in raw):
         return Checked(path, digest, lines)
     try:
         source = read_source(path, raw)

@@ -129,7 +129,7 @@ def read_notebook(path: str, raw: bytes) -> Notebook:
         text = raw.decode()
         tree = _value(text, _skip(text, 1 if text.startswith("\ufeff") else 0))[0]
         cells = list(_code_cells(tree))
-    except (ValueError, IndexError, RecursionError, AttributeError, TypeError) as error:
+    except (ValueError, LookupError, RecursionError, AttributeError, TypeError) as error:
         raise Unreadable("not a notebook that can be read") from error
     pieces: list[Piece] = []
     program = ""

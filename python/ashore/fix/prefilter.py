@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from functools import cache
 
 # Plain searches: a pattern with alternatives is ten times slower.
 _TENSORS = [
@@ -15,11 +17,31 @@ _MEETS = [
     for word in """numpy matplotlib seaborn pylab sklearn scipy skimage cv2 pandas PIL librosa
     soundfile imageio faiss umap statsmodels xgboost lightgbm h5py nibabel wandb plt.""".split()
 ]
+_IMPORT = re.compile(rb"^(?:import|from) (\w+)", re.MULTILINE)
 _DROPPED = re.compile(rb"^[ \t]*[\w.\[\]'\"]+\.(?:cpu|detach|to|float|half)\(", re.MULTILINE)
 
 
-def may_have_sites(content: bytes) -> bool:
+def may_have_sites(path: str, content: bytes) -> bool:
     """Tell whether there is a tensor in the file and something that it could meet."""
     if not any(word in content for word in _TENSORS):
         return False
-    return any(word in content for word in _MEETS) or _DROPPED.search(content) is not None
+    if any(word in content for word in _MEETS) or _DROPPED.search(content) is not None:
+        return True
+    return _imports_beside(os.path.dirname(path), content)
+
+
+def _imports_beside(folder: str, content: bytes) -> bool:
+    """Tell whether a script imports a helper that lies beside it, which may hand on to NumPy."""
+    if _is_package(folder):
+        return False
+    return any(_lies_in(folder, name.decode()) for name in _IMPORT.findall(content))
+
+
+@cache
+def _is_package(folder: str) -> bool:
+    return os.path.exists(os.path.join(folder, "__init__.py"))
+
+
+@cache
+def _lies_in(folder: str, name: str) -> bool:
+    return os.path.exists(os.path.join(folder, f"{name}.py"))

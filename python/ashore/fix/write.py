@@ -46,7 +46,7 @@ def _fix_file(path: str, settings: Settings, unsafe: bool, write: bool) -> Fixed
     try:
         with open(path, "rb") as file:
             raw = file.read()
-        if not may_have_sites(raw):
+        if not may_have_sites(path, raw):
             return None
         source = read_source(path, raw)
         # A repair changes what other files see of this one: nothing is remembered between files.

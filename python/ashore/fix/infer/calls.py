@@ -73,7 +73,10 @@ def _call(scope: Scope, node: ast.Call) -> Value:
     keywords = {keyword.arg or "": scope.value_of(keyword.value) for keyword in node.keywords}
     name = dotted(func)
     head = name.partition(".")[0]
-    resolved = scope.module.resolve(name) if name and scope.look_up(head) is None else ""
+    local = scope.look_up(head) if name else None
+    if local is not None and local.kind == "plain" and head in scope.module.imports:
+        local = None  # `f = None` where the import failed
+    resolved = scope.module.resolve(name) if local is None else ""
     if isinstance(func, ast.Name) and resolved == name:
         made = _builtin(scope, node, name, args, keywords)
         if made is not None:

@@ -11,7 +11,7 @@ from ashore.fix.rules.receivers import chain_names, receiver_change
 from ashore.fix.rules.rule import Rule
 from ashore.fix.sites import Level, Site
 
-_CASTS = {"float", "double", "half", "long", "int", "bool", "byte", "short", "to", "type"}
+_CASTS = {"float", "double", "half", "long", "int", "bool", "byte", "short", "type"}
 
 
 def check(run: Run, meeting: ToNumpy) -> Iterator[Site]:
