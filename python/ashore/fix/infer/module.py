@@ -14,6 +14,7 @@ from ashore.fix.source import Source
 _TORCH_FAMILY = table("libraries").words("torch_family")
 _FOREIGN = table("libraries").words("foreign")
 _NO_MODEL = table("torch").pattern("no_model_names")
+_TENSOR_WORDS = (b".detach()", b".cpu()", b".cuda()", b".data.numpy()", b"torch.")
 _MOVES = re.compile(rb"\.to\((?!torch\.\w+\)|dtype)")
 _MODEL_USE = re.compile(rb"\.(?:eval|parameters|named_parameters|zero_grad|load_state_dict)\(")
 _NAME_BEFORE = re.compile(rb"[A-Za-z_][\w.]*$")
@@ -77,7 +78,7 @@ class Module:
         self.packages = packages
         self.has_torch = "torch" in packages
         self.knows_torch = not packages.isdisjoint(_TORCH_FAMILY) or any(
-            word in body for word in (b".detach()", b".cpu()", b".cuda()", b"torch.")
+            word in body for word in _TENSOR_WORDS
         )
         self.foreign = bool(packages & _FOREIGN)
         self.mentions_device = (

@@ -124,8 +124,9 @@ def _assign_attribute(scope: Scope, target: ast.Attribute, value: Value) -> None
         scope.value_of(target.value)
         return
     base = scope.look_up(key.rpartition(".")[0])
-    if base is not None and base.kind == "module" and value[:3] == ("tensor", "cpu", "yes"):
-        value = value._replace(device="unknown")  # a parameter: moved with the module
+    if base is not None and base.kind in ("module", "object") and value.device == "cpu":
+        if value.kind == "module" or (base.kind == "module" and value.grad == "yes"):
+            value = value._replace(device="unknown")  # moved with what holds it
     scope.bind_part(key, value)
     if key.count(".") == 1 and base is not None and base.class_name in scope.module.classes:
         attributes = scope.run.attributes
