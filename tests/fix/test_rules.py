@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from ashore.fix.infer.module import Module
+from ashore.fix.infer.relevance import relevant
 from ashore.fix.sites import Level
+from ashore.fix.source import read_source
 from fixing import HEAD, fixed, sites, told
 
 MODEL = "model = nn.Linear(2, 2).to(device)\nout = model(torch.ones(2, device=device))\n"
@@ -142,6 +145,40 @@ def test_a_function_s_result_is_known_to_its_callers() -> None:
     assert told("def same(x):\n    return x\nx = same(torch.ones(3).cuda())\nnp.sqrt(x)\n") == [
         "TN201 sure"
     ]
+
+
+def test_what_is_known_at_continue_and_break_is_not_lost() -> None:
+    code = (
+        "kept = []\nfor x in torch.ones(3).cuda():\n    if x.sum() > 1:\n"
+        "        kept.append(x)\n        continue\nnp.stack(kept)\n"
+    )
+    assert told(code) == ["TN202 sure"]
+
+
+def test_parts_of_a_name_that_is_bound_anew_are_forgotten() -> None:
+    code = "d = {}\nd['a'] = torch.ones(3).cuda()\n"
+    assert told(f"{code}np.sqrt(d['a'])\n") == ["TN201 sure"]
+    assert told(f"{code}d = {{'a': 1}}\nnp.sqrt(d['a'])\n") == []
+
+
+def test_functions_that_nothing_depends_on_are_not_walked_and_others_are() -> None:
+    many = "".join(f"def idle{n}(x):\n    return x\n" for n in range(9))
+    code = (
+        "class Meter:\n"
+        "    def add(self, value):\n        self.values.append(value)\n"
+        "    def __init__(self):\n        self.values = []\n"
+        "    def mean(self):\n        return np.mean(self.values)\n"
+        "def make():\n    return torch.ones(3).cuda()\n"
+        "def use():\n    return np.sqrt(make())\n"
+        "m = Meter()\nm.add(make().sum())\nprint(m.mean())\n"
+    )
+    assert told(many + code) == ["TN202 sure", "TN201 sure"]
+    module = Module(read_source("a.py", (HEAD + many + code).encode()))
+    chosen = relevant(module)
+    assert chosen is not None
+    assert {function.name for function in chosen} == {"add", "__init__", "mean", "make", "use"}
+    outside = many + "def make():\n    return torch.ones(3).cuda()\nnp.sqrt(make())\n"
+    assert told(outside) == ["TN201 sure"]
 
 
 def test_a_helper_that_is_given_both_kinds_stays_and_its_caller_changes() -> None:
