@@ -34,10 +34,11 @@ class Project:
 
     def follow(self, run: Run, name: str) -> Run | None:
         """Return the run over the file that an imported name comes from, if it is the project's."""
-        if "." not in name or run.depth >= _DEPTH:
+        if "." not in name or run.depth >= _DEPTH or name in run.elsewhere:
             return None
         path = find_module(os.path.dirname(run.module.source.path), name.rpartition(".")[0])
         if path is None or path == run.module.source.path:
+            run.elsewhere.add(name)
             return None
         run.opened.add(path)
         at = (path, run.depth + 1)

@@ -42,6 +42,7 @@ class Run:
         self.follow = follow
         self.depth = depth
         self.opened: set[str] = set()  # files of the project that were looked into
+        self.elsewhere: set[str] = set()  # imported names that are not the project's
         self.globals: Env = {}
         self.returns: dict[Function, Value] = {}
         self.attributes: dict[tuple[str, str], Value] = {}  # of the pass before
