@@ -16,5 +16,8 @@ class Row(NamedTuple):
 COMMANDS: dict[str, Row] = {
     "demo": Row("ashore.demo.command", "demo", "Train, evaluate and bring the results ashore."),
     "run": Row("ashore.cli.run", "run", "Run a Python program with an emulated GPU."),
+    "check": Row("ashore.cli.check", "check", "Report where tensors and NumPy meet wrongly."),
+    "fix": Row("ashore.cli.check", "fix", "Repair these places in the text."),
+    "rule": Row("ashore.cli.check", "rule", "Explain a rule of check and fix."),
     "emulate": Row("ashore.cli.emulate", "emulate", "Compile and set up the emulated GPU."),
 }

@@ -13,44 +13,31 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ashore import _private_folder
+from ashore._private_folder import WAY_OUT, UnsafeFolder, make_private
 from ashore.emulate._build_error import CannotEmulate
 
-CACHE_DIR = "ASHORE_CACHE_DIR"
 MANIFEST = "manifest.json"
 
 _KEPT = 4
 _KEPT_SECONDS = 24 * 3600
 _WAIT_TOLD_AFTER = 2.0
-_WAY_OUT = f"set {CACHE_DIR} to a folder of your own"
 
 Say = Callable[[str], None]
 
 
 def cache_folder() -> Path:
     """Return where the emulators of this user lie, not yet looked at."""
-    chosen = os.environ.get(CACHE_DIR)
-    if chosen:
-        if not os.path.isabs(chosen):
-            raise CannotEmulate(f"{CACHE_DIR} must be an absolute path, not {chosen!r}")
-        return Path(chosen)
-    shared = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(shared):  # its specification says that a relative one counts for nothing
-        return Path(shared) / "ashore"
-    home = os.path.expanduser("~")
-    if not os.path.isabs(home):
-        raise CannotEmulate(f"there is no home folder to keep the compiled emulator in; {_WAY_OUT}")
-    if not os.path.isdir(home):  # root could make it, and would have it in a wrong place
-        raise CannotEmulate(
-            f"the home folder {home}, to keep the compiled emulator in, is not there; {_WAY_OUT}"
-        )
-    return Path(home) / ".cache" / "ashore"
+    try:
+        return _private_folder.cache_folder()
+    except UnsafeFolder as error:
+        raise CannotEmulate(str(error)) from error
 
 
 class BuildCache:
@@ -61,18 +48,9 @@ class BuildCache:
         self._say = say
         self.folder = base / "emulator"
         try:
-            _make(base)
-            _check_parents(base)
-            _check_owned(base)
-            _make(self.folder)
-            _check_owned(self.folder)
-            mode = self.folder.stat().st_mode
-            if mode & 0o022:
-                raise CannotEmulate(
-                    f"others can write to the cache folder {self.folder}: remove it, or {_WAY_OUT}"
-                )
-            if mode & 0o077:
-                self.folder.chmod(0o700)
+            make_private(base, "emulator")
+        except UnsafeFolder as error:
+            raise CannotEmulate(str(error)) from error
         except OSError as error:
             raise _cannot_use(self.folder, error) from error
 
@@ -190,45 +168,10 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _make(folder: Path) -> None:
-    """Make a folder and the missing ones above it, for this user alone."""
-    if not folder.parent.exists():
-        _make(folder.parent)
-    with suppress(FileExistsError):
-        folder.mkdir(0o700)
-
-
-def _check_parents(folder: Path) -> None:
-    for parent in folder.parent.resolve().joinpath(folder.name).parents:
-        mode = parent.stat().st_mode
-        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            raise CannotEmulate(
-                f"anybody could replace the cache folder {folder}, {parent} is writable for all: "
-                f"{_WAY_OUT}"
-            )
-
-
-def _check_owned(folder: Path) -> None:
-    status = folder.lstat()
-    if stat.S_ISLNK(status.st_mode):
-        raise CannotEmulate(f"the cache folder {folder} is a symbolic link: {_WAY_OUT}")
-    if not stat.S_ISDIR(status.st_mode):
-        raise CannotEmulate(f"the cache folder {folder} is not a folder: {_WAY_OUT}")
-    if status.st_uid != os.geteuid():
-        raise CannotEmulate(
-            f"the cache folder {folder} belongs to user {status.st_uid}, you are "
-            f"{os.geteuid()}: {_WAY_OUT}"
-        )
-    if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
-        raise CannotEmulate(
-            f"the cache folder {folder} is writable for all: chmod o-w, or {_WAY_OUT}"
-        )
-
-
 def _cannot_use(folder: Path, error: OSError) -> CannotEmulate:
     reason = error.strerror or str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return CannotEmulate(
-            f"no space for the compiled emulator in {folder}: free some, or {_WAY_OUT}"
+            f"no space for the compiled emulator in {folder}: free some, or {WAY_OUT}"
         )
-    return CannotEmulate(f"the cache folder {folder} cannot be used ({reason}): {_WAY_OUT}")
+    return CannotEmulate(f"the cache folder {folder} cannot be used ({reason}): {WAY_OUT}")

@@ -1,0 +1,82 @@
+"""A place where a tensor and NumPy meet wrongly, and what its repair needs.
+
+Rules make sites from what was inferred; the dynamic half makes the same from what it recorded. The
+planner turns sites into edits and never asks who found them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from ashore.fix.edits import Span
+from ashore.fix.values import Origin
+
+
+class Level(IntEnum):
+    """Say how sure a report is; less is surer."""
+
+    SURE = 0
+    LIKELY = 1
+    MAYBE = 2
+
+    @property
+    def word(self) -> str:
+        """Return the name as people write it."""
+        return self.name.lower()
+
+
+# What can be appended to an expression, in the order in which it must stand.
+OPERATIONS = ("detach", "cpu", "float", "numpy", "item")
+
+
+@dataclass(frozen=True)
+class Convert:
+    """Ask that an expression be followed by conversions, such as `.detach().cpu()`.
+
+    `receiver`: it already stands before a `.`, so that nothing needs to be wrapped.
+    """
+
+    span: Span
+    operations: frozenset[str]
+    receiver: bool = False
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Ask that a whole expression or statement be written anew."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Wrap:
+    """Ask that text be put before and after a whole expression or statement."""
+
+    span: Span
+    before: str
+    after: str
+
+
+Change = Convert | Replace | Wrap
+
+
+@dataclass(frozen=True)
+class Site:
+    """Hold one report."""
+
+    rule: str
+    level: Level
+    span: Span
+    message: str
+    origin: Origin | None = None
+    changes: tuple[Change, ...] = ()
+    blocked: str = ""  # why it is only reported
+    unsafe: bool = False  # the repair changes what the program computes
+    lines: tuple[int, int] = field(default=(0, 0))  # first and last, where a comment may silence it
+
+
+def by_position(site: Site) -> tuple[int, int, str]:
+    """Return the key by which reports are sorted."""
+    return (site.span.start, site.span.end, site.rule)
