@@ -1,0 +1,8 @@
+// The kernels of one level: what every CPU of the architecture runs.
+#include "convert/cast_kernels.hpp"
+
+namespace ashore {
+
+extern constexpr Kernels kBaselineKernels{make_casts<host::SimdLevel::kBaseline>()};
+
+}  // namespace ashore
