@@ -2,13 +2,12 @@
 // level. Included by level_*.cpp alone.
 #pragma once
 
-#include <array>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include "convert/kernels.hpp"
 #include "convert/lanes.hpp"
+#include "convert/row_access.hpp"
 #include "host/simd_target.hpp"
 
 namespace ashore {
@@ -20,18 +19,6 @@ inline constexpr Hub kHubOf = std::is_same_v<H, std::int32_t>    ? Hub::kInt32
                               : std::is_same_v<H, float>         ? Hub::kFloat
                               : std::is_same_v<H, double>        ? Hub::kDouble
                                                                  : Hub::kNone;
-
-template <typename T>
-ASHORE_INLINE T read(const char* from, std::size_t index) noexcept {
-  T value;
-  std::memcpy(&value, from + index * sizeof(T), sizeof(T));
-  return value;
-}
-
-template <typename T>
-ASHORE_INLINE void write(char* to, std::size_t index, T value) noexcept {
-  std::memcpy(to + index * sizeof(T), &value, sizeof(T));
-}
 
 template <DType kType>
 struct Load {

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "convert/element.hpp"
+#include "convert/tile.hpp"
 #include "host/cpu_features.hpp"
 
 namespace ashore {
@@ -29,6 +30,7 @@ struct CastKernels {
 /// All that is compiled for one level.
 struct Kernels {
   CastKernels casts;
+  TileKernels tiles;
 };
 
 extern const Kernels kBaselineKernels;
