@@ -27,10 +27,14 @@ struct CastKernels {
   RowKernel store[kHubCount][kConvertibleCount];  ///< from a hub to the dtype; null: no hub
 };
 
+/// Kernels that turn the bytes of parts of 2, 4 and 8 bytes, by the logarithm of that minus 1.
+inline constexpr int kSwapCount = 3;
+
 /// All that is compiled for one level.
 struct Kernels {
   CastKernels casts;
   TileKernels tiles;
+  RowKernel swaps[kSwapCount];
 };
 
 extern const Kernels kBaselineKernels;

@@ -1,10 +1,18 @@
 // The kernels of one level: AVX-512.
 #include "convert/cast_kernels.hpp"
+#include "convert/swap_kernels.hpp"
 #include "convert/tile_kernels.hpp"
 
 namespace ashore {
+namespace {
 
-extern constexpr Kernels kAvx512Kernels{make_casts<host::SimdLevel::kAvx512>(),
-                                        make_tiles<host::SimdLevel::kAvx512>()};
+constexpr auto kLevel = host::SimdLevel::kAvx512;
+
+}  // namespace
+
+extern constexpr Kernels kAvx512Kernels{
+    make_casts<kLevel>(),
+    make_tiles<kLevel>(),
+    {kSwap<kLevel, std::uint16_t>, kSwap<kLevel, std::uint32_t>, kSwap<kLevel, std::uint64_t>}};
 
 }  // namespace ashore

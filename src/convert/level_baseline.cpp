@@ -1,10 +1,18 @@
 // The kernels of one level: what every CPU of the architecture runs.
 #include "convert/cast_kernels.hpp"
+#include "convert/swap_kernels.hpp"
 #include "convert/tile_kernels.hpp"
 
 namespace ashore {
+namespace {
 
-extern constexpr Kernels kBaselineKernels{make_casts<host::SimdLevel::kBaseline>(),
-                                          make_tiles<host::SimdLevel::kBaseline>()};
+constexpr auto kLevel = host::SimdLevel::kBaseline;
+
+}  // namespace
+
+extern constexpr Kernels kBaselineKernels{
+    make_casts<kLevel>(),
+    make_tiles<kLevel>(),
+    {kSwap<kLevel, std::uint16_t>, kSwap<kLevel, std::uint32_t>, kSwap<kLevel, std::uint64_t>}};
 
 }  // namespace ashore

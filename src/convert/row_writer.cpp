@@ -1,6 +1,7 @@
 // The choice between copy, swap and cast.
 #include "convert/row_writer.hpp"
 
+#include <bit>
 #include <cstring>
 
 namespace ashore {
@@ -10,13 +11,21 @@ RowWriter::RowWriter(const CastJob& job) noexcept
   if (job.from != job.to || job.transform.conjugate || job.transform.negate) {
     cast_ = find_cast(job);
   } else if (job.source_swapped != job.destination_swapped) {
-    copy_ = find_copy(from_item_, size_bytes(part_dtype(job.from)), true);
+    const std::size_t part = size_bytes(part_dtype(job.from));
+    copy_ = find_copy(from_item_, part, true);
+    parts_ = from_item_ / part;
+    const int index = std::countr_zero(part) - 1;
+    if (index >= 0 && index < kSwapCount) swap_ = kernels().swaps[index];
   }
 }
 
 void RowWriter::write(const char* source, char* destination, std::size_t count) const {
   if (is_copy()) {
     std::memcpy(destination, source, count * from_item_);
+    return;
+  }
+  if (swap_ != nullptr) {
+    swap_(source, destination, count * parts_);
     return;
   }
   write_run({source, static_cast<std::ptrdiff_t>(from_item_), destination,

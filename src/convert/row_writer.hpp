@@ -4,6 +4,7 @@
 
 #include "convert/cast.hpp"
 #include "convert/copy_run.hpp"
+#include "convert/kernels.hpp"
 
 namespace ashore {
 
@@ -29,6 +30,8 @@ class RowWriter {
   std::size_t from_item_;
   std::size_t to_item_;
   CopyKernel copy_ = nullptr;  // changes the byte order
+  RowKernel swap_ = nullptr;   // the same for rows of parts that vectors can turn
+  std::size_t parts_ = 1;      // of an element, for `swap_`
   CastKernel cast_ = nullptr;
 };
 

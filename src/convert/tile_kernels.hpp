@@ -2,14 +2,12 @@
 // alone.
 #pragma once
 
-#include <array>
 #include <cstring>
-#include <type_traits>
-#include <utility>
 
 #include "convert/row_access.hpp"
 #include "convert/tile.hpp"
 #include "convert/transpose.hpp"
+#include "convert/weave.hpp"
 #include "host/simd_target.hpp"
 
 namespace ashore {
@@ -130,54 +128,6 @@ struct MoveGather {
   }
 };
 
-// --- kInterleave, kDeinterleave ------------------------------------------------------------------
-
-template <typename T>
-struct MoveInterleave {
-  template <std::size_t kCols>
-  ASHORE_INLINE static void interleave(const Tile& tile) noexcept {
-    char* __restrict to = tile.destination;
-    const char* __restrict a = tile.source;
-    const char* __restrict b = a + tile.source_col;
-    const char* __restrict c = b + tile.source_col;
-    const char* __restrict d = c + tile.source_col;
-    for (std::size_t row = 0; row < tile.rows; ++row) {
-      write<T>(to, kCols * row, read<T>(a, row));
-      write<T>(to, kCols * row + 1, read<T>(b, row));
-      if constexpr (kCols > 2) write<T>(to, kCols * row + 2, read<T>(c, row));
-      if constexpr (kCols > 3) write<T>(to, kCols * row + 3, read<T>(d, row));
-    }
-  }
-  ASHORE_INLINE static void run(const Tile& tile) noexcept {
-    if (tile.cols == 2) return interleave<2>(tile);
-    if (tile.cols == 3) return interleave<3>(tile);
-    interleave<4>(tile);
-  }
-};
-
-template <typename T>
-struct MoveDeinterleave {
-  template <std::size_t kRows>
-  ASHORE_INLINE static void deinterleave(const Tile& tile) noexcept {
-    const char* __restrict from = tile.source;
-    char* __restrict a = tile.destination;
-    char* __restrict b = a + tile.destination_row;
-    char* __restrict c = b + tile.destination_row;
-    char* __restrict d = c + tile.destination_row;
-    for (std::size_t col = 0; col < tile.cols; ++col) {
-      write<T>(a, col, read<T>(from, kRows * col));
-      write<T>(b, col, read<T>(from, kRows * col + 1));
-      if constexpr (kRows > 2) write<T>(c, col, read<T>(from, kRows * col + 2));
-      if constexpr (kRows > 3) write<T>(d, col, read<T>(from, kRows * col + 3));
-    }
-  }
-  ASHORE_INLINE static void run(const Tile& tile) noexcept {
-    if (tile.rows == 2) return deinterleave<2>(tile);
-    if (tile.rows == 3) return deinterleave<3>(tile);
-    deinterleave<4>(tile);
-  }
-};
-
 // --- the table -----------------------------------------------------------------------------------
 
 template <host::SimdLevel kLevel, typename Kernel>
@@ -193,8 +143,8 @@ constexpr void fill_tiles(TileKernels& tiles) {
   set(Pattern::kFill, kTile<kLevel, MoveFill<T>>);
   set(Pattern::kGather, kTile<kLevel, MoveGather<T>>);
   set(Pattern::kTranspose, kTile<kLevel, MoveTranspose<T, kLevel>>);
-  set(Pattern::kInterleave, kTile<kLevel, MoveInterleave<T>>);
-  set(Pattern::kDeinterleave, kTile<kLevel, MoveDeinterleave<T>>);
+  set(Pattern::kInterleave, kTile<kLevel, MoveInterleave<T, kLevel>>);
+  set(Pattern::kDeinterleave, kTile<kLevel, MoveDeinterleave<T, kLevel>>);
 }
 
 /// The tile kernels of one level.
