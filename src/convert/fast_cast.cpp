@@ -38,44 +38,73 @@ Hub hub_of(DType part) noexcept {
   }
 }
 
-// The two kernels of a pair; none where that side is the hub itself.
+// The kernels of a pair, in their order; null ones have nothing to do.
 struct Chain {
   std::size_t hub_bytes;
-  RowKernel load;
-  RowKernel store;
+  RowKernel load;   // into the source's hub; none where the source is of that type
+  RowKernel round;  // from the hub to float, on the way to a small format
+  RowKernel store;  // into the destination's dtype; none where that is the hub's type
 };
 
-// complex32's parts are no float16: what goes into them is rounded to float32 first.
 Chain find_chain(DType from, DType to) noexcept {
   const CastKernels& casts = kernels().casts;
   const DType part = part_dtype(from);
   const Hub hub = hub_of(part);
   const DType hub_dtype = kHubDTypes[static_cast<int>(hub)];
-  return {size_bytes(hub_dtype),
-          part == hub_dtype ? nullptr : casts.load[static_cast<std::size_t>(part)],
-          part_dtype(to) == hub_dtype
-              ? nullptr
-              : casts.store[static_cast<int>(hub)][static_cast<std::size_t>(to)]};
+  const auto store = [&casts](Hub from_hub, DType dtype) {
+    return casts.store[static_cast<int>(from_hub)][static_cast<std::size_t>(dtype)];
+  };
+  Chain chain{size_bytes(hub_dtype), nullptr, nullptr, nullptr};
+  if (part != hub_dtype) chain.load = casts.load[static_cast<std::size_t>(part)];
+  if (part_dtype(to) == hub_dtype) return chain;
+  chain.store = store(hub, to);  // complex32's parts are no float16: each has its own entry
+  if (chain.store != nullptr) return chain;
+  chain.round = store(hub, DType::kFloat32);
+  chain.store = store(Hub::kFloat, to);
+  return chain;
+}
+
+// A block of numbers between two kernels.
+struct Block {
+  alignas(64) char bytes[2 * kBlockElems * kHubBytes];  // complex elements are two numbers
+};
+
+// From a block of the hub's type, or an array of it, to the destination.
+void store_row(const Chain& chain, const char* numbers, char* destination, std::size_t count,
+               Block& rounded) noexcept {
+  if (chain.round != nullptr) {
+    chain.round(numbers, rounded.bytes, count);
+    chain.store(rounded.bytes, destination, count);
+  } else if (chain.store != nullptr) {
+    chain.store(numbers, destination, count);
+  } else {
+    std::memcpy(destination, numbers, count * chain.hub_bytes);
+  }
 }
 
 // Cast parts that lie one after the other on both sides.
 void cast_row(const Chain& chain, std::size_t from_part, std::size_t to_part, const char* source,
               char* destination, std::size_t count) noexcept {
-  if (chain.load == nullptr && chain.store == nullptr) {
-    std::memcpy(destination, source, count * from_part);
-  } else if (chain.store == nullptr) {
-    chain.load(source, destination, count);
-  } else if (chain.load == nullptr) {
-    chain.store(source, destination, count);
-  } else {
-    alignas(64) char hub[kBlockElems * kHubBytes];
-    for (; count > 0; count -= std::min(count, kBlockElems)) {
-      const std::size_t block = std::min(count, kBlockElems);
-      chain.load(source, hub, block);
-      chain.store(hub, destination, block);
-      source += block * from_part;
-      destination += block * to_part;
+  if (chain.round == nullptr && (chain.load == nullptr || chain.store == nullptr)) {
+    const RowKernel only = chain.load != nullptr ? chain.load : chain.store;
+    if (only != nullptr) {
+      only(source, destination, count);
+    } else {
+      std::memcpy(destination, source, count * from_part);
     }
+    return;
+  }
+  Block hub, rounded;
+  for (; count > 0; count -= std::min(count, kBlockElems)) {
+    const std::size_t block = std::min(count, kBlockElems);
+    const char* numbers = source;
+    if (chain.load != nullptr) {
+      chain.load(source, hub.bytes, block);
+      numbers = hub.bytes;
+    }
+    store_row(chain, numbers, destination, block, rounded);
+    source += block * from_part;
+    destination += block * to_part;
   }
 }
 
@@ -92,22 +121,17 @@ void add_zeros(const char* from, char* to, std::size_t count) noexcept {
 // Cast real numbers that lie one after the other to complex ones that do.
 void cast_to_complex(const Chain& chain, std::size_t from_part, std::size_t to_part,
                      const char* source, char* destination, std::size_t count) noexcept {
-  alignas(64) char hub[kBlockElems * kHubBytes];
-  alignas(64) char pairs[2 * kBlockElems * kHubBytes];
+  Block hub, pairs, rounded;
   for (; count > 0; count -= std::min(count, kBlockElems)) {
     const std::size_t block = std::min(count, kBlockElems);
     const char* numbers = source;
     if (chain.load != nullptr) {
-      chain.load(source, hub, block);
-      numbers = hub;
+      chain.load(source, hub.bytes, block);
+      numbers = hub.bytes;
     }
-    (chain.hub_bytes == 4 ? &add_zeros<std::uint32_t> : &add_zeros<std::uint64_t>)(numbers, pairs,
-                                                                                   block);
-    if (chain.store != nullptr) {
-      chain.store(pairs, destination, 2 * block);
-    } else {
-      std::memcpy(destination, pairs, 2 * block * chain.hub_bytes);
-    }
+    const auto add = chain.hub_bytes == 4 ? &add_zeros<std::uint32_t> : &add_zeros<std::uint64_t>;
+    add(numbers, pairs.bytes, block);
+    store_row(chain, pairs.bytes, destination, 2 * block, rounded);
     source += block * from_part;
     destination += 2 * block * to_part;
   }

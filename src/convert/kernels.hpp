@@ -24,7 +24,8 @@ using RowKernel = void (*)(const char* source, char* destination, std::size_t co
 /// The casts of one level. A dtype stands for one of its parts: complex elements are two.
 struct CastKernels {
   RowKernel load[kConvertibleCount];              ///< from the dtype to its hub; null: no hub
-  RowKernel store[kHubCount][kConvertibleCount];  ///< from a hub to the dtype; null: no hub
+  RowKernel store[kHubCount][kConvertibleCount];  ///< from a hub to the dtype; null: none, or
+                                                  ///< by way of float
 };
 
 /// Kernels that turn the bytes of parts of 2, 4 and 8 bytes, by the logarithm of that minus 1.

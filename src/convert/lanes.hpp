@@ -20,12 +20,10 @@
 
 namespace ashore::lanes {
 
-/// Selects without a branch, whatever the compiler thinks of one.
+/// One of two values that are both there already: a blend in vectors.
 template <typename Word>
 ASHORE_INLINE constexpr Word select(bool condition, Word yes, Word no) noexcept {
-  static_assert(std::is_unsigned_v<Word>);
-  const Word mask = static_cast<Word>(Word{0} - static_cast<Word>(condition));
-  return (yes & mask) | (no & ~mask);
+  return condition ? yes : no;
 }
 
 /// Cut a float to an integer from kMin to kMax; out of range saturates, NaN is 0.
@@ -154,6 +152,7 @@ struct Lane {
 
 template <typename T>
 struct IntegerLane {
+  static constexpr bool kIsSmallFloat = false;
   using Bits = T;
   using Hub =
       std::conditional_t<std::is_same_v<T, std::uint64_t>, std::uint64_t,
@@ -172,6 +171,7 @@ struct IntegerLane {
 
 template <int kWidth, bool kSigned>
 struct TinyIntegerLane {
+  static constexpr bool kIsSmallFloat = false;
   using Bits = std::uint8_t;
   using Hub = std::int32_t;
   ASHORE_INLINE static Hub decode(Bits bits) noexcept {
@@ -194,6 +194,7 @@ struct TinyIntegerLane {
 };
 
 struct BoolLane {
+  static constexpr bool kIsSmallFloat = false;
   using Bits = std::uint8_t;
   using Hub = std::int32_t;
   ASHORE_INLINE static Hub decode(Bits bits) noexcept { return bits != 0; }
@@ -205,6 +206,7 @@ struct BoolLane {
 
 template <typename T>
 struct FloatLane {
+  static constexpr bool kIsSmallFloat = false;
   using Bits = T;
   using Hub = T;
   ASHORE_INLINE static Hub decode(Bits bits) noexcept { return bits; }
@@ -214,18 +216,15 @@ struct FloatLane {
   }
 };
 
-template <typename Format, Via kVia>
+template <typename Format>
 struct SmallFloatLane {
+  static constexpr bool kIsSmallFloat = true;
   using Bits = typename Format::Bits;
   using Hub = float;
   ASHORE_INLINE static Hub decode(Bits bits) noexcept { return decode_small<Format>(bits); }
   template <typename H>
   ASHORE_INLINE static Bits encode(H value) noexcept {
-    if constexpr (std::is_same_v<H, double> && kVia == Via::kNothing) {
-      return encode_small<Format>(value);
-    } else {
-      return encode_small<Format>(static_cast<float>(value));
-    }
+    return encode_small<Format>(value);  // H is float, or double for float16
   }
 };
 
@@ -239,25 +238,25 @@ template <> struct Lane<DType::kUInt8> : IntegerLane<std::uint8_t> {};
 template <> struct Lane<DType::kUInt16> : IntegerLane<std::uint16_t> {};
 template <> struct Lane<DType::kUInt32> : IntegerLane<std::uint32_t> {};
 template <> struct Lane<DType::kUInt64> : IntegerLane<std::uint64_t> {};
-template <> struct Lane<DType::kFloat16> : SmallFloatLane<Half, Via::kNothing> {};
-template <> struct Lane<DType::kBFloat16> : SmallFloatLane<BFloat16, Via::kFloat> {};
+template <> struct Lane<DType::kFloat16> : SmallFloatLane<Half> {};
+template <> struct Lane<DType::kBFloat16> : SmallFloatLane<BFloat16> {};
 template <> struct Lane<DType::kFloat32> : FloatLane<float> {};
 template <> struct Lane<DType::kFloat64> : FloatLane<double> {};
-template <> struct Lane<DType::kComplex32> : SmallFloatLane<Half, Via::kFloat> {};
-template <> struct Lane<DType::kBComplex32> : SmallFloatLane<BFloat16, Via::kFloat> {};
+template <> struct Lane<DType::kComplex32> : SmallFloatLane<Half> {};
+template <> struct Lane<DType::kBComplex32> : SmallFloatLane<BFloat16> {};
 template <> struct Lane<DType::kComplex64> : FloatLane<float> {};
 template <> struct Lane<DType::kComplex128> : FloatLane<double> {};
-template <> struct Lane<DType::kFloat8E3M4> : SmallFloatLane<Float8E3M4, Via::kFloat> {};
-template <> struct Lane<DType::kFloat8E4M3> : SmallFloatLane<Float8E4M3, Via::kFloat> {};
-template <> struct Lane<DType::kFloat8E4M3B11FNUZ> : SmallFloatLane<Float8E4M3B11FNUZ, Via::kFloat> {};
-template <> struct Lane<DType::kFloat8E4M3FN> : SmallFloatLane<Float8E4M3FN, Via::kFloat> {};
-template <> struct Lane<DType::kFloat8E4M3FNUZ> : SmallFloatLane<Float8E4M3FNUZ, Via::kFloat> {};
-template <> struct Lane<DType::kFloat8E5M2> : SmallFloatLane<Float8E5M2, Via::kFloat> {};
-template <> struct Lane<DType::kFloat8E5M2FNUZ> : SmallFloatLane<Float8E5M2FNUZ, Via::kFloat> {};
-template <> struct Lane<DType::kFloat8E8M0FNU> : SmallFloatLane<Float8E8M0FNU, Via::kFloat> {};
-template <> struct Lane<DType::kFloat6E2M3FN> : SmallFloatLane<Float6E2M3FN, Via::kFloat> {};
-template <> struct Lane<DType::kFloat6E3M2FN> : SmallFloatLane<Float6E3M2FN, Via::kFloat> {};
-template <> struct Lane<DType::kFloat4E2M1FN> : SmallFloatLane<Float4E2M1FN, Via::kFloat> {};
+template <> struct Lane<DType::kFloat8E3M4> : SmallFloatLane<Float8E3M4> {};
+template <> struct Lane<DType::kFloat8E4M3> : SmallFloatLane<Float8E4M3> {};
+template <> struct Lane<DType::kFloat8E4M3B11FNUZ> : SmallFloatLane<Float8E4M3B11FNUZ> {};
+template <> struct Lane<DType::kFloat8E4M3FN> : SmallFloatLane<Float8E4M3FN> {};
+template <> struct Lane<DType::kFloat8E4M3FNUZ> : SmallFloatLane<Float8E4M3FNUZ> {};
+template <> struct Lane<DType::kFloat8E5M2> : SmallFloatLane<Float8E5M2> {};
+template <> struct Lane<DType::kFloat8E5M2FNUZ> : SmallFloatLane<Float8E5M2FNUZ> {};
+template <> struct Lane<DType::kFloat8E8M0FNU> : SmallFloatLane<Float8E8M0FNU> {};
+template <> struct Lane<DType::kFloat6E2M3FN> : SmallFloatLane<Float6E2M3FN> {};
+template <> struct Lane<DType::kFloat6E3M2FN> : SmallFloatLane<Float6E3M2FN> {};
+template <> struct Lane<DType::kFloat4E2M1FN> : SmallFloatLane<Float4E2M1FN> {};
 template <> struct Lane<DType::kInt1> : TinyIntegerLane<1, true> {};
 template <> struct Lane<DType::kInt2> : TinyIntegerLane<2, true> {};
 template <> struct Lane<DType::kInt4> : TinyIntegerLane<4, true> {};

@@ -12,7 +12,7 @@ constexpr auto kLevel = host::SimdLevel::kAvx512;
 
 extern constexpr Kernels kAvx512Kernels{
     make_casts<kLevel>(),
-    make_tiles<kLevel>(),
+    make_tiles<host::SimdLevel::kAvx2>(),  // wider shuffles, over more cache lines, are slower
     {kSwap<kLevel, std::uint16_t>, kSwap<kLevel, std::uint32_t>, kSwap<kLevel, std::uint64_t>}};
 
 }  // namespace ashore

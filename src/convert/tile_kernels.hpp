@@ -17,9 +17,6 @@ struct Item16 {
   std::uint64_t half[2];
 };
 
-template <typename T>
-inline constexpr auto kItem = static_cast<std::ptrdiff_t>(sizeof(T));
-
 // --- kRows ---------------------------------------------------------------------------------------
 
 /// Copy rows of `bytes` bytes, kPiece <= bytes <= kMost, by pieces of which the last one overlaps
@@ -74,57 +71,70 @@ struct MoveRows {
 
 // --- kReverse, kFill, kGather --------------------------------------------------------------------
 
+/// Call `Row::run(from, to)` for each row of a tile. What a row's loop reads and writes are its
+/// parameters, for only there the compiler believes that they do not overlap.
+template <typename Row>
+ASHORE_INLINE void for_each_row(const Tile& tile) noexcept {
+  for (std::size_t row = 0; row < tile.rows; ++row) {
+    Row::run(tile.source + static_cast<std::ptrdiff_t>(row) * tile.source_row,
+             tile.destination + static_cast<std::ptrdiff_t>(row) * tile.destination_row, tile.cols,
+             tile.source_col);
+  }
+}
+
 template <typename T>
-struct MoveReverse {
-  ASHORE_INLINE static void run(const Tile& tile) noexcept {
-    for (std::size_t row = 0; row < tile.rows; ++row) {
-      const char* __restrict from = tile.source +
-                                    static_cast<std::ptrdiff_t>(row) * tile.source_row -
-                                    static_cast<std::ptrdiff_t>(tile.cols - 1) * kItem<T>;
-      char* __restrict to =
-          tile.destination + static_cast<std::ptrdiff_t>(row) * tile.destination_row;
-      for (std::size_t col = 0; col < tile.cols; ++col) {
-        write<T>(to, col, read<T>(from, tile.cols - 1 - col));
+struct ReverseRow {
+  ASHORE_INLINE static void run(const char* __restrict from, char* __restrict to, std::size_t count,
+                                std::ptrdiff_t) noexcept {
+    const char* const first = from - static_cast<std::ptrdiff_t>((count - 1) * sizeof(T));
+    for (std::size_t i = 0; i < count; ++i) write<T>(to, i, read<T>(first, count - 1 - i));
+  }
+};
+
+template <typename T>
+struct FillRow {
+  ASHORE_INLINE static void run(const char* __restrict from, char* __restrict to, std::size_t count,
+                                std::ptrdiff_t) noexcept {
+    const T value = read<T>(from, 0);
+    for (std::size_t i = 0; i < count; ++i) write<T>(to, i, value);
+  }
+};
+
+/// With the step between elements as a constant, or as a number of bytes (0).
+template <typename T, std::size_t kStep>
+struct GatherRow {
+  ASHORE_INLINE static void run(const char* __restrict from, char* __restrict to, std::size_t count,
+                                std::ptrdiff_t step_bytes) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      if constexpr (kStep != 0) {
+        write<T>(to, i, read<T>(from, i * kStep));
+      } else {
+        write<T>(to, i, read<T>(from + static_cast<std::ptrdiff_t>(i) * step_bytes, 0));
       }
     }
   }
+};
+
+template <typename T>
+struct MoveReverse {
+  ASHORE_INLINE static void run(const Tile& tile) noexcept { for_each_row<ReverseRow<T>>(tile); }
 };
 
 template <typename T>
 struct MoveFill {
-  ASHORE_INLINE static void run(const Tile& tile) noexcept {
-    for (std::size_t row = 0; row < tile.rows; ++row) {
-      const T value = read<T>(tile.source + static_cast<std::ptrdiff_t>(row) * tile.source_row, 0);
-      char* __restrict to =
-          tile.destination + static_cast<std::ptrdiff_t>(row) * tile.destination_row;
-      for (std::size_t col = 0; col < tile.cols; ++col) write<T>(to, col, value);
-    }
-  }
+  ASHORE_INLINE static void run(const Tile& tile) noexcept { for_each_row<FillRow<T>>(tile); }
 };
 
-template <typename T>
+template <typename T, host::SimdLevel kLevel>
 struct MoveGather {
-  /// With the step between elements as a constant, or as a number of bytes (0).
-  template <int kStep>
-  ASHORE_INLINE static void gather(const Tile& tile) noexcept {
-    for (std::size_t row = 0; row < tile.rows; ++row) {
-      const char* __restrict from =
-          tile.source + static_cast<std::ptrdiff_t>(row) * tile.source_row;
-      char* __restrict to =
-          tile.destination + static_cast<std::ptrdiff_t>(row) * tile.destination_row;
-      for (std::size_t col = 0; col < tile.cols; ++col) {
-        if constexpr (kStep != 0) {
-          write<T>(to, col, read<T>(from, col * kStep));
-        } else {
-          write<T>(to, col, read<T>(from + static_cast<std::ptrdiff_t>(col) * tile.source_col, 0));
-        }
-      }
-    }
-  }
   ASHORE_INLINE static void run(const Tile& tile) noexcept {
-    if (tile.source_col == 2 * kItem<T>) return gather<2>(tile);
-    if (tile.source_col == 4 * kItem<T>) return gather<4>(tile);
-    gather<0>(tile);
+    constexpr auto kItem = static_cast<std::ptrdiff_t>(sizeof(T));
+    if (tile.source_col == 2 * kItem) return for_each_row<GatherRow<T, 2>>(tile);
+    if constexpr (kLevel != host::SimdLevel::kBaseline) {
+      if (tile.source_col == 3 * kItem) return for_each_row<GatherRow<T, 3>>(tile);
+    }
+    if (tile.source_col == 4 * kItem) return for_each_row<GatherRow<T, 4>>(tile);
+    for_each_row<GatherRow<T, 0>>(tile);
   }
 };
 
@@ -141,7 +151,7 @@ constexpr void fill_tiles(TileKernels& tiles) {
   set(Pattern::kRows, kTile<kLevel, MoveRows<T, kLevel>>);
   set(Pattern::kReverse, kTile<kLevel, MoveReverse<T>>);
   set(Pattern::kFill, kTile<kLevel, MoveFill<T>>);
-  set(Pattern::kGather, kTile<kLevel, MoveGather<T>>);
+  set(Pattern::kGather, kTile<kLevel, MoveGather<T, kLevel>>);
   set(Pattern::kTranspose, kTile<kLevel, MoveTranspose<T, kLevel>>);
   set(Pattern::kInterleave, kTile<kLevel, MoveInterleave<T, kLevel>>);
   set(Pattern::kDeinterleave, kTile<kLevel, MoveDeinterleave<T, kLevel>>);

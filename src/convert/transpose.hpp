@@ -42,13 +42,10 @@ ASHORE_INLINE void turn_square(V (&rows)[kElems]) noexcept {
   }
 }
 
-/// Widest square that pays, in bytes of a side: bytes and pairs of bytes have no cheap shuffle
-/// across a whole wide register.
+/// Bytes of a side of the square: bytes and pairs of bytes have no cheap shuffle across more than
+/// 16 bytes.
 template <typename T, host::SimdLevel kLevel>
-inline constexpr int kSquareBytes = sizeof(T) == 1 ? 16
-                                    : sizeof(T) == 2 && host::kVectorBytes<kLevel> > 32
-                                        ? 32
-                                        : host::kVectorBytes<kLevel>;
+inline constexpr int kSquareBytes = sizeof(T) <= 2 ? 16 : host::kVectorBytes<kLevel>;
 
 template <typename T, host::SimdLevel kLevel>
 struct MoveTranspose {
