@@ -31,11 +31,17 @@ struct CastKernels {
 /// Kernels that turn the bytes of parts of 2, 4 and 8 bytes, by the logarithm of that minus 1.
 inline constexpr int kSwapCount = 3;
 
+/// Maps `count` floats or doubles to bytes: (x - low) * scale in that type, rounded, clamped.
+using QuantiseKernel = void (*)(const char* source, std::uint8_t* destination, std::size_t count,
+                                double low, double scale);
+
 /// All that is compiled for one level.
 struct Kernels {
   CastKernels casts;
   TileKernels tiles;
   RowKernel swaps[kSwapCount];
+  QuantiseKernel quantise_float;
+  QuantiseKernel quantise_double;
 };
 
 extern const Kernels kBaselineKernels;
