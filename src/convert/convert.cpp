@@ -10,6 +10,7 @@
 #include "convert/row_writer.hpp"
 #include "convert/threading.hpp"
 #include "convert/walk.hpp"
+#include "host/cpu_features.hpp"
 #include "host/memory.hpp"
 #include "host/parallel_for.hpp"
 
@@ -126,37 +127,65 @@ void convert_runs(const RowWriter& writer, const Walk& walk, const void* source,
   });
 }
 
-// Walk both arrays, which do not overlap and were checked.
-void convert_disjoint(const ArrayView& source, const ArrayView& destination, const CastJob& job) {
-  const RowWriter writer(job);
+// What is done with two layouts: one compact run, or a move over a walk.
+struct Route {
+  bool is_compact;
+  std::size_t shared_bytes;  // read and written, if threads shall share them, else 0
+  Walk walk;
+  Move move;
+};
+
+// Choose it for two arrays that do not overlap. Row-major ones, the usual case, are not looked at
+// any further.
+bool is_compact_pair(const RowWriter& writer, LayoutView source, LayoutView destination) noexcept {
+  return is_row_major(source, static_cast<std::int64_t>(writer.from_item())) &&
+         is_row_major(destination, static_cast<std::int64_t>(writer.to_item()));
+}
+
+void choose_route(const RowWriter& writer, LayoutView source, LayoutView destination,
+                  Route& route) noexcept {
   const auto from_step = static_cast<std::int64_t>(writer.from_item());
   const auto to_step = static_cast<std::int64_t>(writer.to_item());
-  if (is_row_major(source.layout, from_step) && is_row_major(destination.layout, to_step)) {
-    convert_compact(writer, static_cast<const char*>(source.data),
-                    static_cast<char*>(destination.data),
-                    static_cast<std::size_t>(count_elems(source.layout)));
-    return;
-  }
-  Walk walk;
-  plan_walk(source.layout, destination.layout, walk);
-  if (walk.ndim == 1 && walk.source_strides[0] == from_step &&
-      walk.destination_strides[0] == to_step) {
-    convert_compact(writer, static_cast<const char*>(source.data) + walk.source_offset,
-                    static_cast<char*>(destination.data) + walk.destination_offset,
-                    static_cast<std::size_t>(walk.shape[0]));
-    return;
-  }
+  const std::size_t bytes =
+      static_cast<std::size_t>(count_elems(source)) * (writer.from_item() + writer.to_item());
+  plan_walk(source, destination, route.walk);
+  route.is_compact = route.walk.ndim == 1 && route.walk.source_strides[0] == from_step &&
+                     route.walk.destination_strides[0] == to_step;
+  if (route.is_compact) return;
   // Threads must not write to the same place.
-  const std::size_t bytes = static_cast<std::size_t>(count_elems(source.layout)) *
-                            (writer.from_item() + writer.to_item());
-  const bool alone = !pays_for_threads(bytes) || has_internal_overlap(destination.layout, to_step);
-  Move move;
-  choose_move(walk, writer.from_item(), writer.to_item(), writer.is_copy(), move);
-  if (move.pattern == Pattern::kScattered) {
-    convert_runs(writer, walk, source.data, destination.data, alone ? 0 : bytes);
-  } else {
-    carry_out(move, writer, source.data, destination.data, alone ? 0 : bytes);
+  const bool alone = !pays_for_threads(bytes) || has_internal_overlap(destination, to_step);
+  route.shared_bytes = alone ? 0 : bytes;
+  choose_move(route.walk, writer.from_item(), writer.to_item(), writer.is_copy(), route.move);
+}
+
+// Convert between arrays that do not overlap and were checked.
+void convert_disjoint(const ArrayView& source, const ArrayView& destination, const CastJob& job) {
+  const RowWriter writer(job);
+  const auto* const from = static_cast<const char*>(source.data);
+  auto* const to = static_cast<char*>(destination.data);
+  const auto count = static_cast<std::size_t>(count_elems(source.layout));
+  if (is_compact_pair(writer, source.layout, destination.layout)) {
+    convert_compact(writer, from, to, count);
+    return;
   }
+  Route route;
+  choose_route(writer, source.layout, destination.layout, route);
+  if (route.is_compact) {
+    convert_compact(writer, from + route.walk.source_offset, to + route.walk.destination_offset,
+                    count);
+  } else if (route.move.pattern == Pattern::kScattered) {
+    convert_runs(writer, route.walk, from, to, route.shared_bytes);
+  } else {
+    carry_out(route.move, writer, from, to, route.shared_bytes);
+  }
+}
+
+CastJob make_job(const ArrayView& source, const ArrayView& destination,
+                 Transform transform) noexcept {
+  CastJob job{source.dtype, destination.dtype, is_swapped(source), is_swapped(destination),
+              transform};
+  job.transform.conjugate = transform.conjugate && is_complex(source.dtype);
+  return job;
 }
 
 }  // namespace
@@ -165,15 +194,15 @@ Status convert(ArrayView source, ArrayView destination, Transform transform) {
   Status status = check(source, destination);
   if (!status.ok()) return status;
   if (count_elems(source.layout) == 0) return {};
+  const Status& simd = host::simd_status();
+  if (!simd.ok()) return Status(simd.code(), simd.message());
   if (source.data == nullptr || destination.data == nullptr) {
     return Status(Code::kInvalid, "null data behind an array of shape " +
                                       shape_text(source.layout) + "; pass one that has memory");
   }
   const Span from = span_of(source);
   const Span to = span_of(destination);
-  CastJob job{source.dtype, destination.dtype, is_swapped(source), is_swapped(destination),
-              transform};
-  job.transform.conjugate = transform.conjugate && is_complex(source.dtype);
+  const CastJob job = make_job(source, destination, transform);
   if (from.end <= to.begin || to.end <= from.begin) {
     convert_disjoint(source, destination, job);
     return {};
@@ -198,6 +227,28 @@ Status convert(ArrayView source, ArrayView destination, Transform transform) {
   convert_disjoint(source, copy, {source.dtype, source.dtype});
   convert_disjoint(copy, destination, job);
   return {};
+}
+
+std::string describe_kernels(const ArrayView& source, const ArrayView& destination,
+                             Transform transform) {
+  const CastJob job = make_job(source, destination, transform);
+  if (!cast_exists(job.from, job.to) || count_elems(source.layout) == 0) return "none";
+  const RowWriter writer(job);
+  std::string text = "compact";
+  std::size_t bytes = static_cast<std::size_t>(count_elems(source.layout)) *
+                      (writer.from_item() + writer.to_item());
+  if (!is_compact_pair(writer, source.layout, destination.layout)) {
+    Route route;
+    choose_route(writer, source.layout, destination.layout, route);
+    if (!route.is_compact) {
+      text = name(route.move.pattern);
+      bytes = route.shared_bytes;
+    }
+  }
+  text += std::string(" ") + writer.work();
+  text += ", " + std::string(host::name(host::simd_level()));
+  if (pays_for_threads(bytes)) text += ", " + std::to_string(num_threads()) + " threads";
+  return text;
 }
 
 }  // namespace ashore

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "convert/stage.hpp"
+
 namespace ashore {
 
 RowWriter::RowWriter(const CastJob& job) noexcept
@@ -17,6 +19,12 @@ RowWriter::RowWriter(const CastJob& job) noexcept
     const int index = std::countr_zero(part) - 1;
     if (index >= 0 && index < kSwapCount) swap_ = kernels().swaps[index];
   }
+}
+
+const char* RowWriter::work() const noexcept {
+  if (copy_ != nullptr) return "swap";
+  if (cast_ == nullptr) return "copy";
+  return cast_ == &staged_cast ? "staged cast" : "cast";
 }
 
 void RowWriter::write(const char* source, char* destination, std::size_t count) const {

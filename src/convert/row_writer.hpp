@@ -22,6 +22,9 @@ class RowWriter {
   /// Write elements that are any strides apart.
   void write_run(const Run& run) const;
 
+  /// Return what is done with an element, in a word or two.
+  const char* work() const noexcept;
+
   std::size_t from_item() const noexcept { return from_item_; }
   std::size_t to_item() const noexcept { return to_item_; }
 
