@@ -32,8 +32,8 @@ class Entry(NamedTuple):
     """Whether the result will be read-only."""
     kernels: str
     """How a copy is carried out: the layout kernel, what is done with the elements, the level of
-    vector instructions, the threads, such as `transpose cast, avx512, 2 threads`. Empty where nothing
-    is copied on the host."""
+    vector instructions, the threads, such as `transpose cast, avx512, 2 threads`. Empty where
+    nothing is copied on the host."""
     why: str
 
 
