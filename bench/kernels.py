@@ -28,7 +28,7 @@ FRESH = "ashore.to_numpy(x.tensor, copy=True, order='C', dtype=x.out.dtype)"
 MEMCPY = "numpy.copyto(x.there, x.here)"
 NUMPY = "numpy.copyto(x.out, x.array, casting='unsafe')"
 TORCH = "x.out_tensor.copy_(x.tensor)"
-TO = "x.tensor.to(x.out_tensor.dtype).numpy()"
+TO = "x.tensor.to(x.out_tensor.dtype)"
 IMAGE = "ashore.to_image(x.tensor)"
 TORCH_IMAGE = (
     "x.tensor.mul(255).round_().clamp_(0, 255).to(torch.uint8)"
