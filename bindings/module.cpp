@@ -1,9 +1,13 @@
 // The module ashore._core: its functions and their docstrings.
 #include "functions.hpp"
 
+#include <ashore/threads.hpp>
 #include <ashore/version.hpp>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string_view.h>
+
+#include "host/cpu_features.hpp"
 
 namespace {
 
@@ -59,12 +63,32 @@ PyMethodDef g_functions[] = {
      kPlanEntriesDoc},
     {nullptr, nullptr, 0, nullptr}};
 
+void set_num_threads(int count) {
+  const ashore::Status status = ashore::set_num_threads(count);
+  if (!status.ok()) throw nanobind::value_error(status.message().c_str());
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
   nanobind::set_leak_warnings(false);
   module.doc() = "The native core of ashore.";
   module.def("version", &ashore::version, "Return the version of the core.");
+  const ashore::Status& simd = ashore::host::simd_status();
+  if (!simd.ok()) throw nanobind::value_error(simd.message().c_str());
+  module.def(
+      "simd_level", [] { return name(ashore::host::simd_level()); },
+      "Return the level of vector instructions in use: baseline, avx2 or avx512. The environment "
+      "variable\n"
+      "ASHORE_SIMD forces one.");
+  module.def("get_num_threads", &ashore::num_threads,
+             "Return how many threads one conversion uses at most, the calling one included.");
+  module.def("set_num_threads", &set_num_threads, nanobind::arg("count"),
+             "Use at most `count` threads for each conversion from now on, the calling one "
+             "included.\n\n"
+             "At first it is the number of CPUs that the process may use (affinity, control "
+             "groups), at most 16, and at\n"
+             "most OMP_NUM_THREADS where that is set.");
   module.def("set_leak_warnings", &nanobind::set_leak_warnings, nanobind::arg("on"),
              "Say at exit which of the module's own objects are left; for tests.");
   if (!ashore::python::make_names() || PyModule_AddFunctions(module.ptr(), g_functions) < 0) {

@@ -4,6 +4,8 @@
 #include "land.hpp"
 #include "walk.hpp"
 
+#include "convert/convert.hpp"
+
 #include <string>
 
 namespace ashore::python {
@@ -46,6 +48,17 @@ std::string why(const Arrival& arrival, const Plan& plan) {
                         : "nothing has to change";
 }
 
+// How a host copy is carried out; empty where there is none.
+std::string kernels_of(const Arrival& arrival, const Plan& plan) {
+  if (plan.path != Path::kHostCopy) return {};
+  const SourceFacts& facts = arrival.facts;
+  Layout layout;
+  compact_layout(facts.view.layout, plan.order, static_cast<std::int64_t>(size_bytes(plan.to)),
+                 layout);
+  const ArrayView destination{nullptr, plan.to, plan.to_byte_swapped, false, layout.view()};
+  return describe_kernels(facts.view, destination, {facts.conjugated, facts.negated});
+}
+
 class PlanWalk final : public Walk {
  public:
   PlanWalk(const NumpyRequest& request, PyObject* rows) : request_(request), rows_(rows) {}
@@ -81,7 +94,8 @@ class PlanWalk final : public Walk {
     return row && PyList_Append(rows_, row.get()) == 0 ? Arrived::kYes : Arrived::kError;
   }
 
-  // (path, action, steps, shape, from dtype, to dtype, bytes, copied bytes, read-only, why)
+  // (path, action, steps, shape, from dtype, to dtype, bytes, copied bytes, read-only, kernels,
+  // why)
   Ref row_of(Arrival& arrival) {
     Options options = request_.options;
     if (!settle_options(arrival, options) || !check_numpy_dtype(arrival, options)) return {};
@@ -96,11 +110,11 @@ class PlanWalk final : public Walk {
     Ref steps = steps_of(arrival, *plan);
     if (!shape || !steps) return {};
     const std::string from(name(plan->from)), to(name(plan->to));
-    return Ref::steal(Py_BuildValue("ssOOssKKNs", path().c_str(), action_of(arrival, *plan),
-                                    steps.get(), shape.get(), from.c_str(), to.c_str(),
-                                    static_cast<unsigned long long>(plan->bytes),
-                                    static_cast<unsigned long long>(plan->copied_bytes),
-                                    PyBool_FromLong(plan->read_only), why(arrival, *plan).c_str()));
+    return Ref::steal(Py_BuildValue(
+        "ssOOssKKNss", path().c_str(), action_of(arrival, *plan), steps.get(), shape.get(),
+        from.c_str(), to.c_str(), static_cast<unsigned long long>(plan->bytes),
+        static_cast<unsigned long long>(plan->copied_bytes), PyBool_FromLong(plan->read_only),
+        kernels_of(arrival, *plan).c_str(), why(arrival, *plan).c_str()));
   }
 
   Ref opaque_row(const Arrival& arrival) {
@@ -113,9 +127,9 @@ class PlanWalk final : public Walk {
     if (!shape) return {};
     const std::string dtype = dtype_text(PyArray_DESCR(array));
     return Ref::steal(
-        Py_BuildValue("ss()OssKKNs", path().c_str(), copies ? "copy" : "share", shape.get(),
+        Py_BuildValue("ss()OssKKNss", path().c_str(), copies ? "copy" : "share", shape.get(),
                       dtype.c_str(), dtype.c_str(), bytes, copies ? bytes : 0ull,
-                      PyBool_FromLong(!copies && !PyArray_ISWRITEABLE(array)),
+                      PyBool_FromLong(!copies && !PyArray_ISWRITEABLE(array)), "",
                       copies ? "a copy or another order was asked for" : "nothing has to change"));
   }
 

@@ -1,5 +1,5 @@
-// Fuzzes convert: any dtype pair, strides, byte orders and overlap, against one call for each
-// element.
+// Fuzzes convert: any dtype pair, strides, byte orders and overlap, at any level of vector
+// instructions, against one call of the lowest level for each element.
 #include <ashore/array.hpp>
 
 #include <cstdlib>
@@ -8,6 +8,7 @@
 
 #include "bytes.hpp"
 #include "convert/convert.hpp"
+#include "host/cpu_features.hpp"
 
 namespace {
 
@@ -75,9 +76,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Side to = take_side(input);
   std::int64_t shape[kDims];
   for (std::int64_t& length : shape) length = input.below(kMaxLength + 1);
-  const int flags = input.below(8);
+  const int flags = input.below(256);
   const ashore::Transform transform{(flags & 1) != 0, (flags & 2) != 0};
   const bool overlapping = (flags & 4) != 0;
+  const ashore::host::SimdLevelInfo& level =
+      ashore::host::kSimdLevels[(flags >> 3) % ashore::host::kSimdLevelCount];
   if (!ashore::cast_exists(from.dtype, to.dtype)) return 0;
   const LayoutView source_layout{kDims, shape, from.strides};
   const LayoutView destination_layout{kDims, shape, to.strides};
@@ -92,7 +95,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<char> whole = source;
   std::vector<char>& destination = overlapping ? whole : apart;
   std::vector<char> expected = destination;
+  ashore::host::force_simd_level(ashore::host::SimdLevel::kBaseline);
   convert_each(expected, from, source, to, shape, transform);
+  if (level.is_here()) ashore::host::force_simd_level(level.level);
   std::vector<char>& read = overlapping ? whole : source;
   if (!ashore::convert(view(read, from, source_layout), view(destination, to, destination_layout),
                        transform)

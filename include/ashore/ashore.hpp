@@ -7,5 +7,6 @@
 #include <ashore/layout.hpp>
 #include <ashore/plan.hpp>
 #include <ashore/result.hpp>
+#include <ashore/threads.hpp>
 #include <ashore/to_host.hpp>
 #include <ashore/version.hpp>

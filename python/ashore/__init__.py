@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ashore import emulate, evaluation
-    from ashore._core import tensors_to_numpy, to_image, to_numpy, to_torch
+    from ashore._core import (
+        get_num_threads,
+        set_num_threads,
+        tensors_to_numpy,
+        to_image,
+        to_numpy,
+        to_torch,
+    )
     from ashore._plan import Plan, plan
     from ashore.converter import TensorConverter
 
@@ -22,7 +29,9 @@ _HOMES = {
     "TensorConverter": "converter",
     "emulate": "",
     "evaluation": "",
+    "get_num_threads": "_core",
     "plan": "_plan",
+    "set_num_threads": "_core",
     "tensors_to_numpy": "_core",
     "to_image": "_core",
     "to_numpy": "_core",
@@ -34,7 +43,9 @@ __all__ = [
     "TensorConverter",
     "emulate",
     "evaluation",
+    "get_num_threads",
     "plan",
+    "set_num_threads",
     "tensors_to_numpy",
     "to_image",
     "to_numpy",

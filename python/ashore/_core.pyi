@@ -10,6 +10,25 @@ import torch
 def version() -> str:
     """Return the version of the core."""
 
+def simd_level() -> str:
+    """
+    Return the level of vector instructions in use: baseline, avx2 or avx512. The environment variable
+    ASHORE_SIMD forces one.
+    """
+
+def get_num_threads() -> int:
+    """
+    Return how many threads one conversion uses at most, the calling one included.
+    """
+
+def set_num_threads(count: int) -> None:
+    """
+    Use at most `count` threads for each conversion from now on, the calling one included.
+
+    At first it is the number of CPUs that the process may use (affinity, control groups), at most 16, and at
+    most OMP_NUM_THREADS where that is set.
+    """
+
 def set_leak_warnings(on: bool) -> None:
     """Say at exit which of the module's own objects are left; for tests."""
 

@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 from ashore import _core
 
+# From so many bytes on the table says which kernels do the work.
+_LARGE = 1 << 20
+
 
 class Entry(NamedTuple):
     """What happens to one array of the argument."""
@@ -27,6 +30,10 @@ class Entry(NamedTuple):
     """Bytes written on the way; 0 for a share."""
     read_only: bool
     """Whether the result will be read-only."""
+    kernels: str
+    """How a copy is carried out: the layout kernel, what is done with the elements, the level of
+    vector instructions, the threads, such as `transpose cast, avx512, 2 threads`. Empty where
+    nothing is copied on the host."""
     why: str
 
 
@@ -82,6 +89,8 @@ def _row(entry: Entry) -> tuple[str, str, str, str, str, str]:
     why = entry.why + (
         "; the result is read-only" if entry.read_only and "read-only" not in entry.why else ""
     )
+    if entry.kernels and entry.copied_bytes >= _LARGE:
+        why += f"; by {entry.kernels}"
     return path, str(entry.shape), dtype, action, _size(entry.bytes), why
 
 

@@ -1,13 +1,18 @@
 // convert: checks both sides, then walks them with a copy or cast kernel. Called from all over.
 #include "convert/convert.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "convert/cast.hpp"
-#include "convert/copy_run.hpp"
+#include "convert/move.hpp"
+#include "convert/row_writer.hpp"
+#include "convert/threading.hpp"
 #include "convert/walk.hpp"
+#include "host/cpu_features.hpp"
 #include "host/memory.hpp"
+#include "host/parallel_for.hpp"
 
 namespace ashore {
 namespace {
@@ -76,45 +81,111 @@ bool is_swapped(const ArrayView& view) noexcept {
   return view.byte_swapped && size_bytes(part_dtype(view.dtype)) > 1;
 }
 
-// A copy kernel seen as a step of the walk, and a cast kernel.
-void step_copy(const void* kernel, const Run& run) {
-  (*static_cast<const CopyKernel*>(kernel))(run);
-}
-
-struct Cast {
-  CastJob job;
-  CastKernel kernel;
-};
-
-void step_cast(const void* context, const Run& run) {
-  const Cast& cast = *static_cast<const Cast*>(context);
-  cast.kernel(cast.job, run);
-}
-
-// Walk both arrays, which do not overlap and were checked.
-void convert_disjoint(const ArrayView& source, const ArrayView& destination, const CastJob& job) {
-  const std::size_t source_item = size_bytes(job.from);
-  const std::size_t destination_item = size_bytes(job.to);
-  const bool copies = job.from == job.to && !job.transform.conjugate && !job.transform.negate;
-  const CopyKernel copy = copies ? find_copy(source_item, size_bytes(part_dtype(job.from)),
-                                             job.source_swapped != job.destination_swapped)
-                                 : nullptr;
-  const Cast cast{job, copies ? nullptr : find_cast(job)};
-  const auto step = copies ? &step_copy : &step_cast;
-  const void* context = copies ? static_cast<const void*>(&copy) : static_cast<const void*>(&cast);
-
-  const auto source_step = static_cast<std::int64_t>(source_item);
-  const auto destination_step = static_cast<std::int64_t>(destination_item);
-  if (is_row_major(source.layout, source_step) &&
-      is_row_major(destination.layout, destination_step)) {
-    step(context,
-         {static_cast<const char*>(source.data), source_step, static_cast<char*>(destination.data),
-          destination_step, static_cast<std::size_t>(count_elems(source.layout))});
+// Write elements that lie compact on both sides, threads taking pieces.
+void convert_compact(const RowWriter& writer, const char* source, char* destination,
+                     std::size_t count) {
+  const std::size_t item_bytes = writer.from_item() + writer.to_item();
+  if (!pays_for_threads(count * item_bytes)) {
+    writer.write(source, destination, count);
     return;
   }
+  // Pieces begin on cache lines, large ones on huge pages of the destination: two threads that
+  // touch the same fresh page for the first time would both clear it.
+  const std::size_t most = piece_bytes(count * item_bytes) / item_bytes * writer.to_item();
+  const std::size_t unit = most >= host::kHugePageBytes / 2 ? host::kHugePageBytes : 4096;
+  const std::size_t grain = std::max(most / unit * unit, unit) / writer.to_item();
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(destination) % unit / writer.to_item();
+  host::parallel_for(past + count, grain, [&](std::size_t begin, std::size_t end) {
+    begin = std::max(begin, past) - past;
+    end = std::max(end, past) - past;
+    if (begin == end) return;
+    writer.write(source + begin * writer.from_item(), destination + begin * writer.to_item(),
+                 end - begin);
+  });
+}
+
+// Walk run by run where the destination's elements are apart, threads taking slices of the slowest
+// axis if there are bytes to share.
+void convert_runs(const RowWriter& writer, const Walk& walk, const void* source, void* destination,
+                  std::size_t shared_bytes) {
+  const auto step = [](const void* context, const Run& run) {
+    static_cast<const RowWriter*>(context)->write_run(run);
+  };
+  if (walk.empty || walk.ndim == 0 || shared_bytes == 0) {
+    walk_runs(walk, source, destination, step, &writer);
+    return;
+  }
+  const auto length = static_cast<std::size_t>(walk.shape[0]);
+  const std::size_t grain =
+      std::max<std::size_t>(1, length * piece_bytes(shared_bytes) / shared_bytes);
+  host::parallel_for(length, grain, [&](std::size_t begin, std::size_t end) {
+    Walk part = walk;
+    part.shape[0] = static_cast<std::int64_t>(end - begin);
+    part.source_offset += static_cast<std::int64_t>(begin) * walk.source_strides[0];
+    part.destination_offset += static_cast<std::int64_t>(begin) * walk.destination_strides[0];
+    walk_runs(part, source, destination, step, &writer);
+  });
+}
+
+// What is done with two layouts: one compact run, or a move over a walk.
+struct Route {
+  bool is_compact;
+  std::size_t shared_bytes;  // read and written, if threads shall share them, else 0
   Walk walk;
-  plan_walk(source.layout, destination.layout, walk);
-  walk_runs(walk, source.data, destination.data, step, context);
+  Move move;
+};
+
+// Choose it for two arrays that do not overlap. Row-major ones, the usual case, are not looked at
+// any further.
+bool is_compact_pair(const RowWriter& writer, LayoutView source, LayoutView destination) noexcept {
+  return is_row_major(source, static_cast<std::int64_t>(writer.from_item())) &&
+         is_row_major(destination, static_cast<std::int64_t>(writer.to_item()));
+}
+
+void choose_route(const RowWriter& writer, LayoutView source, LayoutView destination,
+                  Route& route) noexcept {
+  const auto from_step = static_cast<std::int64_t>(writer.from_item());
+  const auto to_step = static_cast<std::int64_t>(writer.to_item());
+  const std::size_t bytes =
+      static_cast<std::size_t>(count_elems(source)) * (writer.from_item() + writer.to_item());
+  plan_walk(source, destination, route.walk);
+  route.is_compact = route.walk.ndim == 1 && route.walk.source_strides[0] == from_step &&
+                     route.walk.destination_strides[0] == to_step;
+  if (route.is_compact) return;
+  // Threads must not write to the same place.
+  const bool alone = !pays_for_threads(bytes) || has_internal_overlap(destination, to_step);
+  route.shared_bytes = alone ? 0 : bytes;
+  choose_move(route.walk, writer.from_item(), writer.to_item(), writer.is_copy(), route.move);
+}
+
+// Convert between arrays that do not overlap and were checked.
+void convert_disjoint(const ArrayView& source, const ArrayView& destination, const CastJob& job) {
+  const RowWriter writer(job);
+  const auto* const from = static_cast<const char*>(source.data);
+  auto* const to = static_cast<char*>(destination.data);
+  const auto count = static_cast<std::size_t>(count_elems(source.layout));
+  if (is_compact_pair(writer, source.layout, destination.layout)) {
+    convert_compact(writer, from, to, count);
+    return;
+  }
+  Route route;
+  choose_route(writer, source.layout, destination.layout, route);
+  if (route.is_compact) {
+    convert_compact(writer, from + route.walk.source_offset, to + route.walk.destination_offset,
+                    count);
+  } else if (route.move.pattern == Pattern::kScattered) {
+    convert_runs(writer, route.walk, from, to, route.shared_bytes);
+  } else {
+    carry_out(route.move, writer, from, to, route.shared_bytes);
+  }
+}
+
+CastJob make_job(const ArrayView& source, const ArrayView& destination,
+                 Transform transform) noexcept {
+  CastJob job{source.dtype, destination.dtype, is_swapped(source), is_swapped(destination),
+              transform};
+  job.transform.conjugate = transform.conjugate && is_complex(source.dtype);
+  return job;
 }
 
 }  // namespace
@@ -123,15 +194,15 @@ Status convert(ArrayView source, ArrayView destination, Transform transform) {
   Status status = check(source, destination);
   if (!status.ok()) return status;
   if (count_elems(source.layout) == 0) return {};
+  const Status& simd = host::simd_status();
+  if (!simd.ok()) return Status(simd.code(), simd.message());
   if (source.data == nullptr || destination.data == nullptr) {
     return Status(Code::kInvalid, "null data behind an array of shape " +
                                       shape_text(source.layout) + "; pass one that has memory");
   }
   const Span from = span_of(source);
   const Span to = span_of(destination);
-  CastJob job{source.dtype, destination.dtype, is_swapped(source), is_swapped(destination),
-              transform};
-  job.transform.conjugate = transform.conjugate && is_complex(source.dtype);
+  const CastJob job = make_job(source, destination, transform);
   if (from.end <= to.begin || to.end <= from.begin) {
     convert_disjoint(source, destination, job);
     return {};
@@ -156,6 +227,28 @@ Status convert(ArrayView source, ArrayView destination, Transform transform) {
   convert_disjoint(source, copy, {source.dtype, source.dtype});
   convert_disjoint(copy, destination, job);
   return {};
+}
+
+std::string describe_kernels(const ArrayView& source, const ArrayView& destination,
+                             Transform transform) {
+  const CastJob job = make_job(source, destination, transform);
+  if (!cast_exists(job.from, job.to) || count_elems(source.layout) == 0) return "none";
+  const RowWriter writer(job);
+  std::string text = "compact";
+  std::size_t bytes = static_cast<std::size_t>(count_elems(source.layout)) *
+                      (writer.from_item() + writer.to_item());
+  if (!is_compact_pair(writer, source.layout, destination.layout)) {
+    Route route;
+    choose_route(writer, source.layout, destination.layout, route);
+    if (!route.is_compact) {
+      text = name(route.move.pattern);
+      bytes = route.shared_bytes;
+    }
+  }
+  text += std::string(" ") + writer.work();
+  text += ", " + std::string(host::name(host::simd_level()));
+  if (pays_for_threads(bytes)) text += ", " + std::to_string(num_threads()) + " threads";
+  return text;
 }
 
 }  // namespace ashore

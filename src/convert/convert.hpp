@@ -6,6 +6,8 @@
 #include <ashore/dtype.hpp>
 #include <ashore/result.hpp>
 
+#include <string>
+
 namespace ashore {
 
 /// What happens to the values before they are cast. Conjugation concerns complex dtypes alone.
@@ -33,5 +35,11 @@ bool cast_exists(DType from, DType to) noexcept;
 /// Fails with kInvalid (shapes differ, read-only destination, null data behind elements),
 /// kUnsupported (no such cast) or kNoMemory (overlap, and no room for the copy).
 Status convert(ArrayView source, ArrayView destination, Transform transform = {});
+
+/// Return in a few words how `convert` would go about it: the layout kernel (see tile.hpp;
+/// "compact" for one run), what is done with the elements, the level of vector instructions, and
+/// the threads if more than one. For `ashore.plan`.
+std::string describe_kernels(const ArrayView& source, const ArrayView& destination,
+                             Transform transform = {});
 
 }  // namespace ashore

@@ -146,12 +146,12 @@ struct SmallFloatElement {
     }
   }
 
- private:
   static constexpr auto make_table() noexcept {
     std::array<float, sizeof(Bits) == 1 ? 256 : 1> table{};
     for (std::size_t i = 0; i < table.size(); ++i) table[i] = Format::decode(static_cast<Bits>(i));
     return table;
   }
+  /// The values of all patterns, for formats of a byte.
   static constexpr auto kTable = make_table();
 };
 

@@ -20,9 +20,13 @@ enum class Top {
   kScale,    ///< "fnu": a power of two without sign or zero; all ones is NaN
 };
 
-/// A format of `kExponentBits` and `kMantissaBits` (and a sign, but for Top::kScale).
-template <int kExponentBits, int kMantissaBits, int kBias, Top kTop>
+/// A format of so many bits of exponent and mantissa (and a sign, but for Top::kScale).
+template <int kExponents, int kMantissas, int kExponentBias, Top kTopRule>
 struct SmallFloat {
+  static constexpr int kExponentBits = kExponents;
+  static constexpr int kMantissaBits = kMantissas;
+  static constexpr int kBias = kExponentBias;
+  static constexpr Top kTop = kTopRule;
   static constexpr bool kSigned = kTop != Top::kScale;
   static constexpr int kBits = kExponentBits + kMantissaBits + (kSigned ? 1 : 0);
   using Bits = std::conditional_t<(kBits > 8), std::uint16_t, std::uint8_t>;

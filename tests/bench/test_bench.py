@@ -13,8 +13,17 @@ import pytest
 RUN = Path(__file__).parents[2] / "bench" / "run.py"
 ROWS = """
     locked fresh fresh-grad locked-grad copy-locked copy-fresh bfloat16-locked bfloat16-fresh
-    list-of-100 nested-100 to-torch import first-conversion help copy-64MiB bfloat16-to-float32-16Mi
-    emulated-add emulated-small-step emulated-step emulated-start check check-again check-start
+    list-of-100 nested-100 to-torch import first-conversion help large-copy-fresh large-copy-out
+    rows-16-of-64 rows-500-of-1024 step-2 step-3 expand-last expand-first flip small-64B
+    small-1KiB small-16KiB small-64KiB transpose nchw-to-nhwc nhwc-to-nchw permute-03412
+    permute-42013 permute-and-cast image bfloat16-to-float32 bfloat16-to-float32-fresh
+    float32-to-bfloat16 float32-to-bfloat16-fresh float16-to-float32 float16-to-float32-fresh
+    float32-to-float16 float32-to-float16-fresh float64-to-float32 float64-to-float32-fresh
+    int64-to-int32 int64-to-int32-fresh uint8-to-float32 uint8-to-float32-fresh
+    float8_e4m3fn-to-float32 float8_e4m3fn-to-float32-fresh float8_e5m2-to-float32
+    float8_e5m2-to-float32-fresh float32-to-float8_e4m3fn float32-to-float8_e4m3fn-fresh
+    random-1 random-2 random-3 random-4 random-5 random-6 emulated-add emulated-small-step
+    emulated-step emulated-start check check-again check-start
 """.split()
 
 

@@ -32,7 +32,9 @@ def test_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert cache_folder() == tmp_path / ".cache" / "ashore"
     monkeypatch.setenv("HOME", "/nonexistent")
-    with pytest.raises(CannotEmulate, match=r"home folder /nonexistent is not there; set ASHORE_CACHE_DIR"):
+    with pytest.raises(
+        CannotEmulate, match=r"home folder /nonexistent is not there; set ASHORE_CACHE_DIR"
+    ):
         cache_folder()
     monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
     assert cache_folder() == Path("/xdg/ashore")

@@ -8,6 +8,7 @@ import ashore
 import numpy as np
 import pytest
 import torch
+from ashore import _core
 from checks import address, is_plain_array, refuses
 from dlpack_producer import Producer
 from hypothesis import given
@@ -107,3 +108,34 @@ def test_n1_public_names() -> None:
         assert getattr(ashore, name) is not None
     with pytest.raises(AttributeError):
         ashore.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("array", "options", "kernels"),
+    [
+        (np.ones(3, np.float32), {"copy": True}, "compact copy"),
+        (np.ones(3, np.float32), {"dtype": "float64"}, "compact cast"),
+        (np.ones(3, np.longdouble), {"dtype": "float64"}, "compact staged cast"),
+        (np.ones(3, ">f4"), {"dtype": "<f4"}, "compact swap"),
+        (np.ones((40, 50)).T, {"order": "C"}, "transpose copy"),
+        (np.ones((40, 50)).T, {"order": "C", "dtype": "float32"}, "transpose cast"),
+        (np.ones((3, 40, 50)).transpose(1, 2, 0), {"order": "C"}, "interleave copy"),
+        (np.ones((40, 50, 3)).transpose(2, 0, 1), {"order": "C"}, "deinterleave copy"),
+        (np.ones((40, 50))[:, ::-1], {"order": "C"}, "reverse copy"),
+        (np.ones((40, 50))[:, ::3], {"order": "C"}, "gather copy"),
+        (np.ones((40, 50))[:, :7], {"order": "C"}, "rows copy"),
+        (np.broadcast_to(np.ones((40, 1)), (40, 50)), {"order": "C"}, "fill copy"),
+    ],
+)
+def test_the_kernels_are_named(array: np.ndarray, options: dict[str, Any], kernels: str) -> None:
+    (entry,) = ashore.plan(array, **{"copy": True, **options}).entries
+    assert entry.kernels == f"{kernels}, {_core.simd_level()}"
+    assert (ashore.to_numpy(array, **options) == array).all()
+
+
+def test_kernels_are_shown_for_large_copies_alone() -> None:
+    large = np.ones((1000, 1000))
+    assert "; by transpose copy" in str(ashore.plan(large.T, copy=True, order="C"))
+    assert "; by compact" in str(ashore.plan(large, copy=True))
+    assert "; by" not in str(ashore.plan(large[:3], copy=True))
+    assert ashore.plan(large).entries[0].kernels == ""

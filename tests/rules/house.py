@@ -36,6 +36,7 @@ PUBLIC_HEADERS = {
     "layout": "core",
     "plan": "plan",
     "result": "core",
+    "threads": "host",
     "to_host": "pipeline",
     "torch": "collect",
     "version": "core",

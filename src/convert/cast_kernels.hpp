@@ -1,0 +1,133 @@
+// The cast kernels: for each dtype a loop into its hub, and one out of each hub, compiled for a
+// level. Included by level_*.cpp alone.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "convert/half_kernels.hpp"
+#include "convert/kernels.hpp"
+#include "convert/lanes.hpp"
+#include "convert/row_access.hpp"
+#include "host/simd_target.hpp"
+
+namespace ashore {
+
+template <typename H>
+inline constexpr Hub kHubOf = std::is_same_v<H, std::int32_t>    ? Hub::kInt32
+                              : std::is_same_v<H, std::int64_t>  ? Hub::kInt64
+                              : std::is_same_v<H, std::uint64_t> ? Hub::kUInt64
+                              : std::is_same_v<H, float>         ? Hub::kFloat
+                              : std::is_same_v<H, double>        ? Hub::kDouble
+                                                                 : Hub::kNone;
+
+template <DType kType>
+struct Load {
+  using L = lanes::Lane<kType>;
+  ASHORE_INLINE static void run(const char* __restrict from, char* __restrict to,
+                                std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      write<typename L::Hub>(to, i, L::decode(read<typename L::Bits>(from, i)));
+    }
+  }
+};
+
+/// The same for floats of a byte, from a table.
+template <DType kType>
+struct LoadByTable {
+  using L = lanes::Lane<kType>;
+  ASHORE_INLINE static void run(const char* __restrict from, char* __restrict to,
+                                std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      write<float>(to, i, Element<kType>::kTable[read<std::uint8_t>(from, i)]);
+    }
+  }
+};
+
+template <DType kType, typename H>
+struct Store {
+  using L = lanes::Lane<kType>;
+  ASHORE_INLINE static void run(const char* __restrict from, char* __restrict to,
+                                std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      write<typename L::Bits>(to, i, L::encode(read<H>(from, i)));
+    }
+  }
+};
+
+#if defined(__x86_64__)
+}  // namespace ashore
+
+// clang-format off
+namespace ashore::host {
+template <> struct At<SimdLevel::kAvx2, Load<DType::kFloat16>> : f16c::WidenAvx2<Load<DType::kFloat16>> {};
+template <> struct At<SimdLevel::kAvx2, Load<DType::kComplex32>> : f16c::WidenAvx2<Load<DType::kComplex32>> {};
+template <> struct At<SimdLevel::kAvx2, Store<DType::kFloat16, float>> : f16c::NarrowAvx2<Store<DType::kFloat16, float>> {};
+template <> struct At<SimdLevel::kAvx2, Store<DType::kComplex32, float>> : f16c::NarrowAvx2<Store<DType::kComplex32, float>> {};
+template <> struct At<SimdLevel::kAvx512, Load<DType::kFloat16>> : f16c::WidenAvx512<Load<DType::kFloat16>> {};
+template <> struct At<SimdLevel::kAvx512, Load<DType::kComplex32>> : f16c::WidenAvx512<Load<DType::kComplex32>> {};
+template <> struct At<SimdLevel::kAvx512, Store<DType::kFloat16, float>> : f16c::NarrowAvx512<Store<DType::kFloat16, float>> {};
+template <> struct At<SimdLevel::kAvx512, Store<DType::kComplex32, float>> : f16c::NarrowAvx512<Store<DType::kComplex32, float>> {};
+}  // namespace ashore::host
+// clang-format on
+
+namespace ashore {
+#endif
+
+template <host::SimdLevel kLevel, typename Kernel>
+inline constexpr RowKernel kRow =
+    &host::At<kLevel, Kernel>::template call<const char*, char*, std::size_t>;
+
+/// The kernel into the hub: by table where a level's vectors are slower than that.
+template <host::SimdLevel kLevel, DType kType>
+constexpr RowKernel choose_load() {
+  using L = lanes::Lane<kType>;
+  if constexpr (kLevel != host::SimdLevel::kAvx512 && L::kIsSmallFloat &&
+                sizeof(typename L::Bits) == 1) {
+    return kRow<kLevel, LoadByTable<kType>>;
+  } else {
+    return kRow<kLevel, Load<kType>>;
+  }
+}
+
+/// Say whether a cast from hub H into a dtype is float's: what goes into a small format is rounded
+/// to float first (float64 to float16 excepted), and that is a cast of its own.
+template <DType kType, typename H>
+inline constexpr bool kPassesFloat =
+    !std::is_same_v<H, float> && lanes::Lane<kType>::kIsSmallFloat &&
+    !(std::is_same_v<H, double> && kType == DType::kFloat16);
+
+template <host::SimdLevel kLevel, DType kType, typename H>
+constexpr void fill_store(CastKernels& casts) {
+  if constexpr (!kPassesFloat<kType, H>) {
+    casts.store[static_cast<int>(kHubOf<H>)][static_cast<std::size_t>(kType)] =
+        kRow<kLevel, Store<kType, H>>;
+  }
+}
+
+template <host::SimdLevel kLevel, DType kType>
+constexpr void fill_casts(CastKernels& casts) {
+  if constexpr (!std::is_void_v<typename lanes::Lane<kType>::Hub>) {
+    casts.load[static_cast<std::size_t>(kType)] = choose_load<kLevel, kType>();
+    fill_store<kLevel, kType, std::int32_t>(casts);
+    fill_store<kLevel, kType, std::int64_t>(casts);
+    fill_store<kLevel, kType, std::uint64_t>(casts);
+    fill_store<kLevel, kType, float>(casts);
+    fill_store<kLevel, kType, double>(casts);
+  }
+}
+
+template <host::SimdLevel kLevel, std::size_t... kIndex>
+constexpr CastKernels make_casts(std::index_sequence<kIndex...>) {
+  CastKernels casts{};
+  (fill_casts<kLevel, static_cast<DType>(kIndex)>(casts), ...);
+  return casts;
+}
+
+/// The casts of one level.
+template <host::SimdLevel kLevel>
+constexpr CastKernels make_casts() {
+  return make_casts<kLevel>(std::make_index_sequence<kConvertibleCount>());
+}
+
+}  // namespace ashore

@@ -1,0 +1,165 @@
+// Chooses the pattern by which a walk is moved, its two axes and the size of its tiles.
+//
+// The columns are always the axis that the destination has compact. The rows are the source's
+// compact axis where that is another one (a transpose, in some form); else the next axis.
+#include <algorithm>
+#include <utility>
+
+#include "convert/move.hpp"
+#include "convert/scratch.hpp"
+
+namespace ashore {
+namespace {
+
+constexpr int kNoAxis = -1;
+// Bytes of a tile that goes straight to its place: a part of the second-level cache.
+constexpr std::size_t kDirectBytes = std::size_t{128} << 10;
+// Columns of a transposed tile: runs that long are written to each row of the destination, and that
+// many rows of the source are open at a time, within what the TLB holds.
+constexpr std::size_t kTransposeCols = 256;
+// Rows of a transposed tile: a cache line of the source.
+constexpr std::size_t kTransposeRowBytes = 64;
+// Rows at least this long are cast from where they are.
+constexpr std::size_t kLongRowElems = 256;
+
+std::int64_t magnitude(std::int64_t stride) noexcept { return stride < 0 ? -stride : stride; }
+
+// The axis other than the last that steps the least in the source, if it steps less than the last.
+int find_closest_axis(const Walk& walk) noexcept {
+  const int last = walk.ndim - 1;
+  int closest = kNoAxis;
+  std::int64_t least = magnitude(walk.source_strides[last]);
+  for (int axis = 0; axis < last; ++axis) {
+    const std::int64_t step = magnitude(walk.source_strides[axis]);
+    if (step == 0 || step >= least) continue;
+    least = step;
+    closest = axis;
+  }
+  return closest;
+}
+
+bool is_channel_count(std::int64_t length) noexcept { return length >= 2 && length <= 4; }
+
+struct Choice {
+  Pattern pattern;
+  int row_axis;
+};
+
+Choice choose(const Walk& walk, std::int64_t from_item, std::int64_t to_item,
+              bool by_scratch) noexcept {
+  const int last = walk.ndim - 1;
+  const int next = last > 0 ? last - 1 : kNoAxis;
+  if (walk.destination_strides[last] != to_item) return {Pattern::kScattered, kNoAxis};
+  const std::int64_t step = walk.source_strides[last];
+  if (step == from_item) return {Pattern::kRows, next};
+  if (step == 0) return {Pattern::kFill, next};
+  if (step == -from_item) return {Pattern::kReverse, next};
+  const int closest = find_closest_axis(walk);
+  if (closest == kNoAxis) return {Pattern::kGather, next};
+  if (walk.source_strides[closest] != from_item) return {Pattern::kTranspose, closest};
+  const std::int64_t cols = walk.shape[last];
+  const std::int64_t rows = walk.shape[closest];
+  if (is_channel_count(cols) && rows > cols &&
+      (by_scratch || walk.destination_strides[closest] == cols * to_item)) {
+    return {Pattern::kInterleave, closest};
+  }
+  if (is_channel_count(rows) && step == rows * from_item) {
+    return {Pattern::kDeinterleave, closest};
+  }
+  return {Pattern::kTranspose, closest};
+}
+
+void choose_tile(Move& move, std::size_t from_item) noexcept {
+  const auto fit = [](std::size_t want, std::size_t have) {
+    return std::clamp<std::size_t>(want, 1, have);
+  };
+  const std::size_t bytes = move.by_scratch ? kScratchBytes : kDirectBytes;
+  const std::size_t elems = bytes / from_item;
+  const std::size_t rows = move.whole.rows, cols = move.whole.cols;
+  switch (move.pattern) {
+    case Pattern::kTranspose:
+      move.tile_cols = fit(kTransposeCols, cols);
+      move.tile_rows = fit(kTransposeRowBytes / from_item, rows);
+      // Few columns leave room for more rows.
+      if (cols <= kTransposeCols / 2) move.tile_rows = fit(elems / 4 / move.tile_cols, rows);
+      break;
+    case Pattern::kInterleave:
+      move.tile_cols = cols;
+      move.tile_rows = fit(elems / cols, rows);
+      break;
+    case Pattern::kDeinterleave:
+      move.tile_rows = rows;
+      move.tile_cols = fit(elems / rows, cols);
+      break;
+    default:
+      move.tile_cols = fit(elems, cols);
+      move.tile_rows = fit(elems / move.tile_cols, rows);
+  }
+}
+
+}  // namespace
+
+void choose_move(const Walk& walk, std::size_t from_item, std::size_t to_item, bool is_copy,
+                 Move& move) noexcept {
+  move.by_scratch = !is_copy;
+  move.outer.ndim = 0;
+  move.outer.empty = walk.empty;
+  move.outer.source_offset = walk.source_offset;
+  move.outer.destination_offset = walk.destination_offset;
+  const auto from_step = static_cast<std::ptrdiff_t>(from_item);
+  const auto to_step = static_cast<std::ptrdiff_t>(to_item);
+  move.whole = {nullptr, 0, from_step, nullptr, 0, 1, 1};
+  move.pattern = Pattern::kRows;
+  if (from_item > kMostTileItem || to_item > kMostTileItem) {
+    move.pattern = Pattern::kScattered;
+    return;
+  }
+  if (walk.ndim > 0) {
+    const int last = walk.ndim - 1;
+    const Choice choice = choose(walk, from_step, to_step, move.by_scratch);
+    move.pattern = choice.pattern;
+    if (move.pattern == Pattern::kScattered) return;
+    move.whole.cols = static_cast<std::size_t>(walk.shape[last]);
+    move.whole.source_col = walk.source_strides[last];
+    for (int axis = 0; axis < last; ++axis) {
+      if (axis == choice.row_axis) {
+        move.whole.rows = static_cast<std::size_t>(walk.shape[axis]);
+        move.whole.source_row = walk.source_strides[axis];
+        move.whole.destination_row = walk.destination_strides[axis];
+        continue;
+      }
+      Walk& outer = move.outer;
+      outer.shape[outer.ndim] = walk.shape[axis];
+      outer.source_strides[outer.ndim] = walk.source_strides[axis];
+      outer.destination_strides[outer.ndim] = walk.destination_strides[axis];
+      ++outer.ndim;
+    }
+  }
+  // Long rows of the source are cast from where they are.
+  if (move.pattern == Pattern::kRows && move.whole.cols >= kLongRowElems) move.by_scratch = false;
+  choose_tile(move, from_item);
+}
+
+const char* name(Pattern pattern) noexcept {
+  switch (pattern) {
+    case Pattern::kRows:
+      return "rows";
+    case Pattern::kReverse:
+      return "reverse";
+    case Pattern::kFill:
+      return "fill";
+    case Pattern::kGather:
+      return "gather";
+    case Pattern::kTranspose:
+      return "transpose";
+    case Pattern::kInterleave:
+      return "interleave";
+    case Pattern::kDeinterleave:
+      return "deinterleave";
+    case Pattern::kScattered:
+      break;
+  }
+  return "scattered";
+}
+
+}  // namespace ashore
