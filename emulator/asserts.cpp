@@ -77,7 +77,9 @@ void fail_assert(const AssertRow& row, const std::string& op, const c10::Error& 
   const std::string line =
       c10::str("aten/src/ATen/native/cuda/", row.file, ": ", row.function,
                ": block: [0,0,0], thread: [0,0,0] Assertion `", row.condition, "` failed.");
-  report_failure(line, op + ": " + error.what_without_backtrace());
+  std::string words = error.what_without_backtrace();
+  words.resize(std::min(words.find("  (Could this error message"), words.size()));
+  report_failure(line, op + ": " + words);
   break_device(device::Error::kAssert);
   if (is_launch_blocking()) throw_cuda_error(device::Error::kAssert);
 }

@@ -22,4 +22,8 @@ void add_checked(KernelTable& table, const char* name, Kernel* kernel) {
   table.add(name, checked(name, c10::KernelFunction::makeFromUnboxedRuntimeFunction(kernel)));
 }
 
+/// The same for operators of sparse, compressed and nested tensors that check by themselves:
+/// sums and products. layout_checks.cpp.
+void check_layouts(const Operator& op, const torch::jit::Stack& stack, std::size_t begin);
+
 }  // namespace ashore::emulator

@@ -113,7 +113,7 @@ extern "C" {
 /// everything with PyTorch. Call it before anything asks PyTorch about CUDA. Returns null, or one
 /// line that says what is wrong. `simulator_path` is the full path of libashore_sim.so; `options`
 /// is "devices=1;memory=8589934592;late_copies=1;strict_sync=0;poison=bytes;name=Emulated GPU" with
-/// each part optional.
+/// each part optional; "visible=1" lets programs see so many of the devices.
 ASHORE_EMULATOR_API const char* ashore_emulator_start(const char* simulator_path,
                                                       const char* options);
 }

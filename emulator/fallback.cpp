@@ -173,6 +173,8 @@ void Fallback::operator()(const c10::OperatorHandle& handle, DispatchKeySet keys
     return;
   }
 
+  if (C10_UNLIKELY(census.differs()) && !is_dense) check_layouts(op_, *stack, begin);
+
   const int device = census.device < 0 ? device_argument(*stack, begin) : census.device;
   begin_kernel(device);
   if (C10_UNLIKELY(op_.rules != nullptr) && is_dense) {

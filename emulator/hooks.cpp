@@ -20,14 +20,14 @@ constexpr long kCudnnVersion = 91900;
 class Hooks final : public at::CUDAHooksInterface {
  public:
   void init() const override {}
-  bool hasCUDA() const override { return true; }
+  bool hasCUDA() const override { return isAvailable(); }
   bool hasCUDART() const override { return true; }
   bool hasMAGMA() const override { return true; }
   bool hasCuDNN() const override { return true; }
   bool hasCuSOLVER() const override { return true; }
   bool hasCuBLASLt() const override { return true; }
   bool isBuilt() const override { return true; }
-  bool isAvailable() const override { return true; }
+  bool isAvailable() const override { return g_machine.device_count > 0; }
   bool hasPrimaryContext(c10::DeviceIndex /*device*/) const override { return true; }
 
   c10::DeviceIndex deviceCount() const override {

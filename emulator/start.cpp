@@ -30,7 +30,7 @@ bool read_number(std::string_view text, std::size_t& number) {
 }
 
 // "devices=1;memory=8589934592;…" into the simulator's options. Returns what is wrong, or nothing.
-std::string read_options(std::string_view text, device::SimulatorOptions& options) {
+std::string read_options(std::string_view text, device::SimulatorOptions& options, int& visible) {
   while (!text.empty()) {
     const std::string_view part = text.substr(0, text.find(';'));
     text.remove_prefix(std::min(text.size(), part.size() + 1));
@@ -42,6 +42,8 @@ std::string read_options(std::string_view text, device::SimulatorOptions& option
     const bool is_number = read_number(value, number);
     if (name == "devices" && is_number) {
       options.device_count = static_cast<int>(number);
+    } else if (name == "visible" && is_number) {
+      visible = static_cast<int>(number);
     } else if (name == "memory" && is_number) {
       options.memory_bytes = number;
     } else if (name == "late_copies" && is_number) {
@@ -68,7 +70,8 @@ class Quiet final : public c10::WarningHandler {
 
 std::string start(const char* simulator_path, const char* text) {
   device::SimulatorOptions options;
-  if (std::string fault = read_options(text, options); !fault.empty()) return fault;
+  int visible = device::kMaxSimulatedDevices;
+  if (std::string fault = read_options(text, options, visible); !fault.empty()) return fault;
   void* library = ::dlopen(simulator_path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return std::string("cannot open the simulated driver: ") + ::dlerror();
   const auto entry =
@@ -86,7 +89,7 @@ std::string start(const char* simulator_path, const char* text) {
   g_machine = {simulator,          simulator->driver,
                simulator->pending, space.device_base,
                space.span_bytes,   space.span_bytes * static_cast<std::size_t>(space.device_count),
-               space.host_offset,  space.device_count};
+               space.host_offset,  std::min(visible, space.device_count)};
   install_allocators();
   install_device_guard();
   install_hooks();

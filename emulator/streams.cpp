@@ -175,7 +175,9 @@ void set_current_stream(StreamId stream) {
 
 StreamId pool_stream(int device, int priority) {
   check_device(device);
-  return {next_pool_stream(device, priority < 0), device};
+  const StreamId made{next_pool_stream(device, priority < 0), device};
+  stream_handle(device, made.id);  // there from now on, also when the device is broken
+  return made;
 }
 
 std::uint64_t native_stream(StreamId stream) {

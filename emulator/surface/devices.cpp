@@ -90,6 +90,7 @@ void set_debug_mode(PyObject* argument) {
 // Called by torch.cuda._lazy_init, once.
 void initialize() {
   TORCH_INTERNAL_ASSERT(!is_in_bad_fork());
+  TORCH_CHECK(device_count() > 0, "No CUDA GPUs are available");
   poison_fork();
   at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
 

@@ -79,6 +79,8 @@ def _include_flags(sources: SourceTree, torch: TorchBuild, generated: Path) -> l
         f"-I{generated}",
         *(f"-I{path}" for path in sources.include_folders),
         *(f"-isystem{path}" for path in system),
+        # Warnings of PyTorch name the file that they come from: not by where it lay here.
+        *(f"-ffile-prefix-map={path}/=" for path in sources.include_folders),
     ]
 
 

@@ -29,6 +29,7 @@ from ashore.emulate._build_error import CannotEmulate
 from ashore.emulate._children import EMULATE, with_emulation
 from ashore.emulate._options import Options
 from ashore.emulate._unfinished_copy import UnfinishedCopy
+from ashore.emulate._visible import count_visible, hide_real_devices, reveal
 
 # For developers: libraries to take instead of compiling, and where the simulated driver lies.
 EMULATOR_LIB = "ASHORE_EMULATOR_LIB"
@@ -46,6 +47,7 @@ class _Libraries(NamedTuple):
 
 class _Running(NamedTuple):
     options: Options
+    visible: int  # of the devices, by CUDA_VISIBLE_DEVICES
     poison: str
     torch_root: Path
     libraries: _Libraries
@@ -61,6 +63,11 @@ _wants_lines = False
 def running_options() -> Options | None:
     """Return the options of the running device."""
     return _running.options if _running else None
+
+
+def visible_devices() -> int:
+    """Return how many devices the program sees."""
+    return _running.visible if _running else 0
 
 
 def surface() -> ModuleType | None:
@@ -109,8 +116,9 @@ def _start(options: Options, poison: str) -> _Running:
     root = find_torch()
     refuse_untried(read_torch(root))
     libraries = _find_libraries(root)
-    # PyTorch sees no other GPU than ours; nor does what a child process may use beside PyTorch.
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    reveal()
+    visible = count_visible(options.devices)
+    hide_real_devices()
     try:
         ctypes.CDLL(str(root / "lib" / "libtorch_global_deps.so"), mode=ctypes.RTLD_GLOBAL)
         emulator = ctypes.CDLL(str(libraries.emulator))
@@ -121,10 +129,11 @@ def _start(options: Options, poison: str) -> _Running:
         ) from error
     entry.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
     entry.restype = ctypes.c_char_p
-    problem = entry(os.fsencode(libraries.simulator), f"{options};poison={poison}".encode())
+    machine = f"{options};poison={poison};visible={visible}"
+    problem = entry(os.fsencode(libraries.simulator), machine.encode())
     if problem is not None:
         raise CannotEmulate(problem.decode(errors="replace"))
-    return _Running(options, poison, root, libraries, emulator)
+    return _Running(options, visible, poison, root, libraries, emulator)
 
 
 def _find_libraries(root: Path) -> _Libraries:

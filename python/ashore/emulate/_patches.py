@@ -34,14 +34,10 @@ def _count_devices_without_nvml(cuda: Any) -> None:
     As on a machine with NVML, torch.cuda.device_count() then leaves forked children able to use the
     device, whereas is_available() and every use of the device do not.
     """
-    from ashore.emulate._loader import running_options
+    from ashore.emulate._loader import visible_devices
 
-    def count() -> int:
-        options = running_options()
-        return options.devices if options else 0
-
-    cuda._device_count_nvml = count
-    cuda._raw_device_count_nvml = count
+    cuda._device_count_nvml = visible_devices
+    cuda._raw_device_count_nvml = visible_devices
 
 
 def _use_native_rnn(cudnn: Any) -> None:

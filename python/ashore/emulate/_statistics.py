@@ -7,7 +7,7 @@ import sys
 from typing import NamedTuple
 
 from ashore.emulate._build_error import CannotEmulate
-from ashore.emulate._loader import running_options, surface
+from ashore.emulate._loader import running_options, surface, visible_devices
 
 
 class DeviceMemory(NamedTuple):
@@ -68,7 +68,7 @@ def collect() -> Statistics:
     waits.sort(key=lambda wait: (-wait.times, wait))
     devices = [
         _device_memory(index, options.name, options.memory_bytes)
-        for index in range(options.devices)
+        for index in range(visible_devices())
     ]
     numbers = [counts.get(name, 0) for name in _COUNTS]
     return Statistics._make([tuple(devices), *numbers, tuple(waits)])

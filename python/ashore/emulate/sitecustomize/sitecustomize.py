@@ -88,11 +88,22 @@ def _load(name: str) -> "Any":
     return sys.modules[name]
 
 
+def _reveal_visible_devices() -> None:
+    """Do what _visible.reveal() does, without an import."""
+    word, colon, own = os.environ.get("CUDA_VISIBLE_DEVICES", "").partition(":")
+    if word == "ashore":
+        if colon:
+            os.environ["CUDA_VISIBLE_DEVICES"] = own
+        else:
+            del os.environ["CUDA_VISIBLE_DEVICES"]
+
+
 def _install() -> None:
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if not entry or os.path.abspath(entry) != here]
     if os.environ.get("ASHORE_EMULATE", "0") not in ("", "0"):
         sys.meta_path.insert(0, TorchHook())
+        _reveal_visible_devices()
         process, _, where = os.environ.get("ASHORE_EMULATE_REPORT", "").partition(":")
         if process == str(os.getpid()):
             _load("ashore.emulate._report").promise_report(where)
