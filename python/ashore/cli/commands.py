@@ -16,5 +16,6 @@ class Row(NamedTuple):
 COMMANDS: dict[str, Row] = {
     "demo": Row("ashore.demo.command", "demo", "Train, evaluate and bring the results ashore."),
     "run": Row("ashore.cli.run", "run", "Run a Python program with an emulated GPU."),
+    "explain": Row("ashore.cli.explain", "explain", "Explain the error in a traceback."),
     "emulate": Row("ashore.cli.emulate", "emulate", "Compile and set up the emulated GPU."),
 }
