@@ -33,8 +33,8 @@ def explain(file: str | None, as_json: bool) -> int:
     around it. Nothing is run. Lines of source that the text lacks are read from files below the
     working folder.
     """
-    from ashore.explain import explain as explained
     from ashore.explain.describe import as_data, as_text
+    from ashore.explain.explanation import explain as explained
 
     text = _text_of(file)
     found = explained(text, os.getcwd())

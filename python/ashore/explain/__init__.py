@@ -5,7 +5,3 @@ regular ones below one folder are read.
 """
 
 from __future__ import annotations
-
-from ashore.explain.explanation import Explanation, explain
-
-__all__ = ["Explanation", "explain"]

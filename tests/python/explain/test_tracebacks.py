@@ -1,8 +1,8 @@
 """Tracebacks of many printers: the frame, the expression, the repair and the rule that are named.
 
 Each file of `tracebacks/` says above its `---` how it was made and what is expected; there may
-be several right repairs. The texts come from runs on the emulated GPU, of Python 3.10 to 3.13 (these
-with a stand-in for torch), IPython and pytest; `text` ones were written after old wordings.
+be several right repairs. The texts come from runs on the emulated GPU, of Python 3.10 to 3.13
+(these with a stand-in for torch), IPython and pytest; `text` ones follow old wordings.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import random
 from pathlib import Path
 
 import pytest
-from ashore.explain import explain
+from ashore.explain.explanation import explain
 
 FILES = sorted((Path(__file__).parent / "tracebacks").glob("*.txt"))
 
