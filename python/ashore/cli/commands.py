@@ -17,5 +17,6 @@ COMMANDS: dict[str, Row] = {
     "demo": Row("ashore.demo.command", "demo", "Train, evaluate and bring the results ashore."),
     "run": Row("ashore.cli.run", "run", "Run a Python program with an emulated GPU."),
     "explain": Row("ashore.cli.explain", "explain", "Explain the error in a traceback."),
+    "doctor": Row("ashore.cli.doctor", "doctor", "Say why there is, or is not, a usable GPU."),
     "emulate": Row("ashore.cli.emulate", "emulate", "Compile and set up the emulated GPU."),
 }
