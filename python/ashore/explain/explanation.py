@@ -157,6 +157,9 @@ def _find(
     statement = statement_of(frame, files)
     if statement is None:
         return None
+    if frame.source.startswith(".") and statement.module is None:  # the end of a chain
+        suffix = wording.repair.removeprefix("{x}")
+        return Found("", suffix + frame.source) if suffix != wording.repair else None
     case = Case(
         wording,
         groups,

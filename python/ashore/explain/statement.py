@@ -22,11 +22,17 @@ _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 class Statement:
     """A statement, its lines, and where in it the frame's line is."""
 
-    def __init__(self, tree: ast.AST, lines: list[str], row: int, shift: int = 0) -> None:
-        """Take lines that are numbered from 1 in the tree; `row` (from 0) is the frame's."""
+    def __init__(
+        self, tree: ast.AST, lines: list[str], row: int, shift: int = 0, added: str = ""
+    ) -> None:
+        """Take lines that are numbered from 1 in the tree; `row` (from 0) is the frame's.
+
+        `added` stands at the end of the last line, where the text was cut off.
+        """
         self.tree = tree
         self.lines = lines
         self.row = row
+        self.added = added
         self.shift = shift  # columns by which the frame's source is shorter on the left
         self.module: ast.Module | None = None  # the whole file, where it could be read
 
@@ -52,16 +58,24 @@ class Statement:
 
     def edited(self, edits: list[tuple[ast.AST, str]]) -> str:
         """Return the line or lines that change, with nodes replaced by texts."""
-        if not edits:
-            return self.lines[self.row].strip()
         lines = list(self.lines)
-        rows: set[int] = set()
+        rows: set[int] = set() if edits else {self.row}
         for node, text in sorted(edits, key=lambda edit: self.span(edit[0]), reverse=True):
             (row, begin), (last, end) = self.span(node)
-            joined = lines[row][:begin] + text + lines[last][end:]
-            lines[row : last + 1] = [joined, *[""] * (last - row)]
-            rows.add(row)
-        return dedented("\n".join(lines[row] for row in sorted(rows)))
+            before, kept, after = text.partition(self.text(node))
+            if kept:  # what stays keeps its lines
+                lines[last] = lines[last][:end] + after + lines[last][end:]
+                lines[row] = lines[row][:begin] + before + lines[row][begin:]
+                rows |= {row} if before else set()
+                rows |= {last} if after or not before else set()
+            else:
+                lines[row : last + 1] = [
+                    lines[row][:begin] + text + lines[last][end:],
+                    *[""] * (last - row),
+                ]
+                rows.add(row)
+        changed = dedented("\n".join(lines[row] for row in sorted(rows)))
+        return changed.removesuffix(self.added) if self.added else changed
 
     def nodes(self) -> Iterator[ast.AST]:
         """Yield the nodes of the statement, without the bodies of compound ones."""
@@ -171,7 +185,7 @@ def _completed(source: str) -> Statement | None:
         lines = f"{before}{text}{after}".split("\n")
         inner = _innermost(tree, row + 1)
         if inner is not None:
-            return Statement(inner, lines, row)
+            return Statement(inner, lines, row, 0, after if "\n" not in after else "")
     return None
 
 
@@ -194,12 +208,12 @@ def _completions(source: str) -> Iterator[tuple[str, str, str]]:
         yield head, source.rstrip().rstrip(","), tail
         yield head, source, f"0{tail}"
     bare = source.rstrip().rstrip(",")
-    yield f"({head}", bare, f"{tail})"
-    yield f"f({head}", source, f"{tail})"
-    yield "{" + head, source, tail + "}"
-    yield f"[{head}0 ", bare, f"{tail}]"
+    yield f"(\n{head}", bare, f"{tail})"
+    yield f"f(\n{head}", source, f"{tail})"
+    yield "{\n" + head, source, tail + "}"
+    yield f"[{head}0\n", bare, f"{tail}]"
     yield f"({head}0\n", bare, f"{tail})"
-    yield f"({head}", bare.rstrip("+-*/%@&|<>="), f"{tail})"
+    yield f"(\n{head}", bare.rstrip("+-*/%@&|<>="), f"{tail})"
 
 
 def _open_brackets(source: str) -> tuple[list[str], list[str]]:

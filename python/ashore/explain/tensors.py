@@ -21,7 +21,10 @@ from ashore.explain.repair import (
 
 
 def feed(case: Case) -> Found | None:
-    """A NumPy array is given to a module or function of PyTorch."""
+    """A NumPy array is given to a module, function or operator of PyTorch."""
+    symbol = _OPERATORS.get(case.groups.get("callee", ""))
+    if symbol and (met := _between(case, symbol, is_left=False)):
+        return met
     one = _fed_call(case)
     if one is None:
         return None
@@ -123,39 +126,63 @@ def index(case: Case) -> Found | None:
 
 def operand(case: Case) -> Found | None:
     """An array and a tensor meet in an operation of Python."""
-    is_left = "left" in case.groups
-    nodes: list[ast.AST] = [
-        n for n in case.statement.nodes() if isinstance(n, ast.BinOp | ast.AugAssign | ast.Compare)
-    ]
+    symbol = (case.groups.get("op") or "+").rstrip(":=")
+    return _between(case, symbol, "left" in case.groups)
+
+
+def _between(case: Case, symbol: str, is_left: bool) -> Found | None:
+    """Find the operation with that symbol, whose left or right side is the array."""
+    nodes = list(case.statement.nodes())
     if isinstance(case.operation, ast.BinOp | ast.AugAssign):
         nodes = [case.operation]
-    symbol = (case.groups.get("op") or "+").rstrip(":=")
     for node in nodes:
         if isinstance(node, ast.AugAssign):
             left, right = case.statement.text(node.target), atom(case, node.value)
             if not is_left:
-                return found(
-                    case,
-                    node.value,
-                    [(node.value, f"torch.as_tensor({right}, device={left}.device)")],
-                )
-            return Found(
-                left, f"{left} = torch.as_tensor({left}, device={right}.device) {symbol} {right}"
-            )
+                made = f"torch.as_tensor({right}, device={left}.device)"
+                return found(case, node.value, [(node.value, made)])
+            made = f"{left} = torch.as_tensor({left}, device={right}.device) {symbol} {right}"
+            return Found(left, made)
         if isinstance(node, ast.Compare):
+            operator: ast.AST = node.ops[0]
             one, two = node.left, node.comparators[0]
+        elif isinstance(node, ast.BinOp):
+            operator, one, two = node.op, node.left, node.right
         else:
-            assert isinstance(node, ast.BinOp)
-            if _SYMBOLS.get(type(node.op)) not in {symbol, None}:
-                continue
-            one, two = node.left, node.right
+            continue
+        if _SYMBOLS.get(type(operator)) != symbol:
+            continue
         array, tensor = (one, two) if is_left else (two, one)
         made = f"torch.as_tensor({case.statement.text(array)}, device={atom(case, tensor)}.device)"
         return found(case, array, [(array, made)])
     return None
 
 
-_SYMBOLS: dict[type[ast.operator], str] = {
+# PyTorch's names of operators, as its messages have them.
+_OPERATORS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "true_divide": "/",
+    "floor_divide": "//",
+    "matmul": "@",
+    "pow": "**",
+    "remainder": "%",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+}
+_SYMBOLS: dict[type[ast.AST], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
