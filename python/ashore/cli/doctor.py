@@ -21,7 +21,13 @@ Exit codes: 0 a GPU can be used, 1 none can."""
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 @click.option("--deep", is_flag=True, help="Also import each framework and use the GPU; seconds.")
-@click.option("--root", default="/", hidden=True, help="The folder that stands for /; for tests.")
+@click.option(
+    "--root",
+    default="/",
+    envvar="ASHORE_DOCTOR_ROOT",
+    hidden=True,
+    help="The folder that stands for /; for tests.",
+)
 @click.option("--seconds", default=10.0, hidden=True, help="What the driver has to answer in.")
 def doctor(as_json: bool, deep: bool, root: str, seconds: float) -> int:
     """Say whether a GPU can be used here and, if not, why: the likeliest cause first.

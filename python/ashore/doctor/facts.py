@@ -190,6 +190,8 @@ def _container(machine: Machine) -> str:
             return kind
     if "KUBERNETES_SERVICE_HOST" in machine.environment:
         return "Kubernetes"
+    if named := machine.environment.get("container"):  # as systemd, Podman and LXC say it
+        return named
     found = _CONTAINERS.search(machine.read("/proc/1/cgroup"))
     return found[0].strip("/") if found else ""
 

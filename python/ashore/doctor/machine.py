@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 
 _MOST_BYTES = 1 << 20
 
@@ -54,7 +55,10 @@ class Machine:
             return []
 
     def may_use(self, name: str) -> bool:
-        """Tell whether we may read and write it."""
+        """Tell whether we may read and write it; root, in a faked machine, whether others may."""
+        if os.geteuid() == 0 and not self.is_real:
+            with suppress(OSError):
+                return bool(os.stat(self.path(name)).st_mode & 0o006)
         return os.access(self.path(name), os.R_OK | os.W_OK)
 
     def which(self, command: str) -> str | None:

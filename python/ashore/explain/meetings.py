@@ -121,7 +121,8 @@ def _meeting(
 
     for node in _operations(case):
         if isinstance(node, ast.Call):
-            module = is_module_call(node)
+            # A model's call has frames of PyTorch below it.
+            module = is_module_call(node) and (node is not case.operation or bool(case.deeper))
             nodes = arguments(node)
             if not nodes:
                 continue

@@ -10,6 +10,7 @@ from ashore.explain.frames import Failure, Frame
 from ashore.explain.lines import rank_of, streams
 
 _MOST_MESSAGE_LINES = 40
+CUT_OFF = "(the line that names the file was cut off)"
 _CAUSE = "The above exception was the direct cause"
 _CONTEXT = "During handling of the above exception"
 _ERROR = re.compile(
@@ -87,10 +88,15 @@ class _Scan:
             return at + 1
         found = _ERROR.match(line)
         if not found:
+            if not self._frames and self._lines[at][:4].isspace() and self._is_frame(at + 1):
+                self._frames = [Frame(CUT_OFF, None, source=line)]
             return at + 1
         message, at = self._rest(found[2] or "", at, line.startswith("E "))
         self._close(found[1], message)
         return at
+
+    def _is_frame(self, at: int) -> bool:
+        return at < len(self._lines) and plain.read_frame(self._lines, at) is not None
 
     def _rest(self, message: str, at: int, pytest: bool) -> tuple[str, int]:
         """Return the whole message, which may go on in the next lines, and where it ends."""

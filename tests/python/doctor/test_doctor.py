@@ -332,7 +332,10 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("break_it", "name", "step"), BROKEN, ids=lambda part: str(part)[:40])
+NAMES = [row[0].__name__ for row in BROKEN]
+
+
+@pytest.mark.parametrize(("break_it", "name", "step"), BROKEN, ids=NAMES)
 def test_the_cause_is_named_first(tree: Tree, break_it: Any, name: str, step: str) -> None:
     break_it(tree)
     data = asked(tree, "--seconds=2")
@@ -341,15 +344,20 @@ def test_the_cause_is_named_first(tree: Tree, break_it: Any, name: str, step: st
     assert step in data["causes"][0]["next"]
 
 
-def test_nodes_that_may_not_be_used(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ashore.doctor.causes import causes
-    from ashore.doctor.facts import gather
-    from ashore.doctor.machine import Machine
-
+def test_nodes_that_may_not_be_used(tree: Tree) -> None:
     tree.libcuda(init=304)
-    monkeypatch.setattr(Machine, "may_use", lambda self, name: False)  # the tests may be root's
-    (first, *_) = causes(gather(Machine(str(tree.root), {}), 5))
-    assert first.name == "permissions" and "usermod" in first.next
+    for node in ("nvidia0", "nvidiactl", "nvidia-uvm"):
+        (tree.root / "dev" / node).chmod(0o660 if os.geteuid() == 0 else 0o400)
+    first, *_ = asked(tree)["causes"]
+    assert first["name"] == "permissions" and "usermod" in first["next"]
+
+
+def test_the_root_from_the_environment(tree: Tree) -> None:
+    tree.torch(None)
+    command = [sys.executable, "-m", "ashore", "doctor"]
+    env = {**os.environ, "ASHORE_DOCTOR_ROOT": str(tree.root)}
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    assert "1  torch 2.9.0+cpu (built for CPUs) knows no GPU." in done.stdout
 
 
 def test_a_minor_version_ahead_of_the_driver_is_only_a_note(tree: Tree) -> None:
