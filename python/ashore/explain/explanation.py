@@ -17,6 +17,7 @@ from ashore.explain.statement import shown_source, statement_of
 from ashore.explain.wordings import WORDINGS, Wording
 
 _MOST = 20
+_MOST_LOOKED_AT = 200  # a log may hold the same error thousands of times
 
 
 class Explanation(NamedTuple):
@@ -44,7 +45,8 @@ def explain(text: str, folder: str | None) -> list[Explanation]:
     """
     files = Folder(folder)
     made: dict[tuple[object, ...], Explanation] = {}
-    for failure, wording, groups in _known(read(text)) or _anywhere(text):
+    known = _known(read(text)) or _anywhere(text)
+    for failure, wording, groups in known[-_MOST_LOOKED_AT:]:
         one = _explained(failure, wording, groups, files)
         key = one[2:-1]
         ranks = made[key].ranks if key in made else ()

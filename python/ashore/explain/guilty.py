@@ -35,8 +35,8 @@ _NOT_MODULES = frozenset(
     std backward step zero_grad numpy size dim long half double type expand repeat flatten format
     join split get items keys values pop isinstance getattr setattr super sorted set open write sqrt
     exp log gather scatter scatter_ scatter_add_ index_select index_add_ matmul mm bmm mv dot sub
-    mul div add_ sub_ mul_ div_ copy_ masked_fill masked_fill_ masked_select where lerp baddbmm addmm eq
-    ne lt le gt ge""".split()
+    mul div add_ sub_ mul_ div_ copy_ masked_fill masked_fill_ masked_select where lerp baddbmm
+    addmm eq ne lt le gt ge""".split()
 )
 
 Operation = ast.AST

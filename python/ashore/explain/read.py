@@ -18,6 +18,7 @@ _ERROR = re.compile(
     r"(?:Error|Exception|Warning|Exit|Interrupt|Failure)"
     r"|(?:[a-z_]\w*\.)+[A-Z]\w+)(?::\s*(.*))?$"
 )
+_BEGIN = "Traceback (most recent call last)"
 _HEADER = re.compile(r"(?:(\w+)\s{2,})?Traceback \(most recent call last\)")
 _WARNING = re.compile(r"(\S.*?):(\d+): (\w*Warning): (.*)")
 
@@ -61,7 +62,7 @@ class _Scan:
             self._close("", "")
             self._link = "cause" if _CAUSE in line else "context"
             return at + 1
-        header = _HEADER.search(line)
+        header = _HEADER.search(line) if _BEGIN in line else None
         if header:
             self._close("", "")
             self._announced = header[1] or ""
@@ -104,7 +105,7 @@ class _Scan:
         at += 1
         while at < len(self._lines) and len(parts) < _MOST_MESSAGE_LINES:
             line = self._lines[at].strip()
-            if not line or _HEADER.search(line) or (pytest and not line.startswith("E ")):
+            if not line or _BEGIN in line or (pytest and not line.startswith("E ")):
                 break
             if any(reader(self._lines, at) for reader in _READERS) or _ERROR.match(line):
                 break

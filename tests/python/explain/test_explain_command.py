@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from ashore.explain.explanation import explain as explained
 
 MESSAGE = (
     "TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the "
@@ -149,6 +151,26 @@ def test_control_characters_reach_no_terminal() -> None:
     done = explain(stdin=text)
     assert done.returncode == 0
     assert done.stdout.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        traceback("a.py", "x.numpy()") * 3000,
+        "A" * 4900 + "\n" + "a." * 2400 + "\n",
+        ("A" * 4900 + "\n") * 300,
+        ("> " * 2000 + "\n") * 500,
+        traceback("a.py", "(" * 4000),
+        traceback("a.py", "-" * 4000 + "x.numpy()"),
+        'File "a", line 3 ' * 9 + " " * 500_000 + "TypeError: x",
+        ("1:" * 2000 + "\n") * 300,
+    ],
+    ids=range(8),
+)
+def test_large_and_odd_texts_take_no_long_time(text: str) -> None:
+    begin = time.process_time()
+    explained(text, None)
+    assert time.process_time() - begin < 10
 
 
 def test_outputs_of_a_notebook() -> None:
