@@ -37,6 +37,7 @@ _OF_SEVERAL = frozenset(
     """dot matmul where interp polyfit corrcoef maximum minimum isclose allclose array_equal append
     outer add subtract multiply divide savez""".split()
 )
+_FILE_FIRST = frozenset("save savetxt savez savez_compressed imwrite imsave".split())
 _GUARDS = {
     ".detach().cpu()": re.compile(
         r"\.cpu\(\)|\.to\((device=)?['\"]cpu['\"]\)|\.numpy\(|\.tolist\(|\.item\("
@@ -119,7 +120,10 @@ def _converts(one: ast.Call) -> bool:
 
 def _suspects(case: Case, one: ast.Call) -> list[ast.expr]:
     """Return the arguments that may be what could not be read."""
-    nodes = [node for node in arguments(one) if not _is_other(node)]
+    given = arguments(one)
+    if last_name(one) in _FILE_FIRST and one.args and given[:1] == one.args[:1]:
+        given = given[1:]
+    nodes = [node for node in given if not _is_other(node)]
     nodes = _unguarded(case, nodes)
     if len(nodes) > 1:
         kinds = {id(node): case.origins.kind(node) for node in nodes}
@@ -155,8 +159,11 @@ def _converted(case: Case, one: ast.Call, nodes: list[ast.expr]) -> Found:
     for node in nodes:
         is_list = case.origins.kind(node) == "list"
         is_list = is_list or (by_numpy and name in _SEQUENCES | _LIST_ONLY)
-        lists = lists or is_list
+        lists = lists or is_list or isinstance(node, ast.ListComp)
         edits += _edits(case, node, is_list)
+    if by_numpy and lists and name in {"sum", "mean"} and _is_loss(case):
+        made = f"torch.stack({case.statement.text(nodes[0])}).{name}()"
+        return found(case, nodes[0], [(one, made)], "TN202")
     rule = "TN204"
     if by_numpy:
         rule = "TN202" if lists else "TN201"
@@ -164,6 +171,22 @@ def _converted(case: Case, one: ast.Call, nodes: list[ast.expr]) -> Found:
         rule = "TN203"
     shown = found(case, nodes[0], edits, rule)
     return shown._replace(others=tuple(case.statement.text(node) for node in nodes[1:]))
+
+
+def _is_loss(case: Case) -> bool:
+    """Tell whether what the statement makes is a loss, whose gradient has to be kept."""
+    tree = case.statement.tree
+    if not isinstance(tree, ast.Assign) or not isinstance(tree.targets[0], ast.Name):
+        return False
+    name = tree.targets[0].id
+    if case.statement.module is None:
+        return name in {"loss", "total_loss", "batch_loss"}
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "backward"
+        and name in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        for node in ast.walk(case.statement.module)
+    )
 
 
 def _edits(case: Case, node: ast.expr, is_list: bool) -> list[Edit]:

@@ -83,6 +83,11 @@ def is_plain(node: ast.AST) -> bool:
     """Tell whether the expression is no tensor for sure: text, a number, a lambda."""
     if isinstance(node, ast.UnaryOp):
         return is_plain(node.operand)
+    if isinstance(node, ast.Tuple | ast.List):
+        return all(is_plain(element) for element in node.elts)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):  # list("abc")
+        known = node.func.id in {"list", "tuple", "set", "dict", "sorted", "range", "len"}
+        return known and all(is_plain(argument) for argument in node.args)
     return isinstance(node, ast.Constant | ast.JoinedStr | ast.Lambda | ast.Slice | ast.Compare)
 
 
