@@ -80,5 +80,19 @@ def _load() -> dict[str, Any]:
     return names
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Explain errors in a notebook's cells: `%load_ext ashore` calls this."""
+    from ashore.explain.live import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """End that: `%unload_ext ashore` calls this."""
+    from ashore.explain.live import unload
+
+    unload(shell)
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, "__version__"})

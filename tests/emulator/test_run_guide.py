@@ -66,7 +66,7 @@ def test_each_option_has_its_row() -> None:
     ).stdout
     rows = set(re.findall(r"^\| `(--[\w-]+)", PAGE, re.MULTILINE))
     assert rows == set(re.findall(r"--(?!help)[\w-]+", shown.partition("Options:")[2].partition(
-        "Examples:")[0])) - {"--late-copies"}  # fmt: skip
+        "Examples:")[0])) - {"--late-copies", "--explain"}  # fmt: skip
 
 
 @pytest.mark.emulator
@@ -78,7 +78,9 @@ def test_the_script_fails_as_the_page_says(tmp_path: Path) -> None:
     failed = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert failed.returncode == 1
     told = re.search(r"`(TypeError: [^`]*)`", PAGE)
-    assert told and failed.stderr.splitlines()[-1] == " ".join(told[1].split())
+    traceback, _, explained = failed.stderr.partition("\n\nashore: ")
+    assert told and traceback.splitlines()[-1] == " ".join(told[1].split())
+    assert "  write  print(scores.detach().cpu().numpy().shape)\n" in explained
     fixed = "import ashore\n" + script.replace("scores.numpy()", "ashore.to_numpy(scores)")
     (tmp_path / "predict.py").write_text(fixed)
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)

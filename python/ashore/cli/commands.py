@@ -19,5 +19,7 @@ COMMANDS: dict[str, Row] = {
     "check": Row("ashore.cli.check", "check", "Report where tensors and NumPy meet wrongly."),
     "fix": Row("ashore.cli.check", "fix", "Repair these places in the text."),
     "rule": Row("ashore.cli.check", "rule", "Explain a rule of check and fix."),
+    "explain": Row("ashore.cli.explain", "explain", "Explain the error in a traceback."),
+    "doctor": Row("ashore.cli.doctor", "doctor", "Say why there is, or is not, a usable GPU."),
     "emulate": Row("ashore.cli.emulate", "emulate", "Compile and set up the emulated GPU."),
 }

@@ -89,6 +89,12 @@ itself (-W error, -X dev, -u, -i) go before the script.""",
     metavar="[=FILE]",
     help="Print at exit what memory, copies and waits there were; to FILE as JSON.",
 )
+@click.option(
+    "--explain/--no-explain",
+    default=True,
+    show_default=True,
+    help="Explain an error that ashore knows below its traceback. ASHORE_EXPLAIN=0 ends it too.",
+)
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]...")
 @click.pass_context
 def run(
@@ -97,6 +103,7 @@ def run(
     program: tuple[str, ...],
     real: bool,
     report: str | None,
+    explain: bool,
     **machine: Any,
 ) -> NoReturn:
     """Run a Python program with an emulated GPU.
@@ -105,7 +112,7 @@ def run(
     The program sees a CUDA device in an unmodified PyTorch: real values, real error messages,
     late copies, out of memory. Its exit code is the program's.
     """
-    from ashore.emulate._children import with_emulation, without_emulation
+    from ashore.emulate._children import EXPLAIN, with_emulation, without_emulation
 
     if not program:
         raise click.UsageError("name a script, -m MODULE, -c CODE, or - for standard input", ctx)
@@ -117,6 +124,9 @@ def run(
         if report is not None and report != "-":
             report = _writable(report)
         environment = with_emulation(os.environ, options_of(**machine), report)
+        if not explain:
+            environment[EXPLAIN] = "0"
+        environment.setdefault(EXPLAIN, "1")
     if not sys.executable:
         raise CannotRun("this Python does not know its own executable")
     command = [sys.executable, *_our_flags(ctx), *ctx.meta["ashore.python"], *program]

@@ -13,6 +13,7 @@ from ashore.emulate._options import Options, read_options
 
 EMULATE = "ASHORE_EMULATE"
 REPORT = "ASHORE_EMULATE_REPORT"
+EXPLAIN = "ASHORE_EXPLAIN"  # "0" for programs whose errors are to stay unexplained
 REASONS = (CannotEmulate, ImportError, OSError, RuntimeError, ValueError)
 HOOK_FOLDER = Path(__file__).parent / "sitecustomize"
 

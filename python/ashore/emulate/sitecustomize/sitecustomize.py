@@ -107,6 +107,20 @@ def _install() -> None:
         process, _, where = os.environ.get("ASHORE_EMULATE_REPORT", "").partition(":")
         if process == str(os.getpid()):
             _load("ashore.emulate._report").promise_report(where)
+        if os.environ.get("ASHORE_EXPLAIN", "") not in ("", "0"):
+            _explain_errors()
+
+
+def _explain_errors() -> None:
+    """Print what is known of the error that ends the program, below its traceback."""
+    show = sys.excepthook
+
+    def excepthook(kind: "Any", error: "Any", trace: "Any") -> None:
+        show(kind, error, trace)
+        if issubclass(kind, (TypeError, ValueError, RuntimeError, AttributeError, AssertionError)):
+            _load("ashore.explain.live").explain_error(error)
+
+    sys.excepthook = excepthook
 
 
 def _run_the_shadowed_one() -> None:
