@@ -96,6 +96,8 @@ def _install() -> None:
         process, _, where = os.environ.get("ASHORE_EMULATE_REPORT", "").partition(":")
         if process == str(os.getpid()):
             _load("ashore.emulate._report").promise_report(where)
+    if os.environ.get("ASHORE_RECORD"):
+        _load("ashore.fix.record.start").start()
 
 
 def _run_the_shadowed_one() -> None:
