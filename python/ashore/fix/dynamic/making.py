@@ -71,7 +71,8 @@ class Maker:
     def _of_note(self, note: Note, notes: Sequence[Note]) -> Iterator[Made]:
         texts = torch_changes(self, note)
         if texts is not None:
-            yield from self._whole(note, texts)
+            for found in texts:
+                yield self._whole(note, found)
             return
         targets: list[Target] = []
         shared = False
@@ -114,18 +115,16 @@ class Maker:
         change = Convert(source.span(node), operations_of(target), target.receiver)
         yield Made(source, replace(site, changes=(change,)))
 
-    def _whole(self, note: Note, found: tuple[Spot, tuple[Change, ...], str]) -> Iterator[Made]:
+    def _whole(self, note: Note, found: tuple[Spot, tuple[Change, ...], str]) -> Made:
         spot, changes, blocked = found
         if blocked:
-            yield self._blocked(note, blocked)
-            return
+            return self._blocked(note, blocked)
         source = self.source(spot)
-        span = span_of(source, spot)
-        node = source.expressions.get(span)
+        node = self.node(spot)
         what = _quoted(source, node) if node is not None else note.callee
-        target = note.targets[0] if note.targets else None
-        rule, message = rule_of(note, target), message_of(note, what)
-        yield Made(source, Site(rule, Level.SURE, span, message, changes=changes))
+        rule = rule_of(note, note.targets[0] if note.targets else None)
+        span = span_of(source, spot)
+        return Made(source, Site(rule, Level.SURE, span, message_of(note, what), changes=changes))
 
     def _blocked(self, note: Note, why: str) -> Made:
         source = self.source(note.spot)

@@ -1,16 +1,82 @@
-"""Changes that are more than a suffix: arrays into modules, tensors on the wrong device."""
+"""Changes that are more than a suffix: arrays into modules, tensors on the wrong device or dtype."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import ast
+from typing import TYPE_CHECKING, Any
 
 from ashore.fix.dynamic.notes import Note, Spot
-from ashore.fix.sites import Change
+from ashore.fix.sites import Change, Convert, Wrap
+from ashore.fix.source import Source
 
 if TYPE_CHECKING:
     from ashore.fix.dynamic.making import Maker
 
+NO_WORDS = "the program has no name for the device there"
+NO_TORCH = "torch is not imported here by its own name"
+_BARE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
-def torch_changes(maker: Maker, note: Note) -> tuple[Spot, tuple[Change, ...], str] | None:
-    """Return the changes of a note that a suffix of ours does not repair, and why not; or None."""
-    return None
+Found = tuple[Spot, tuple[Change, ...], str]
+
+
+def torch_changes(maker: Maker, note: Note) -> list[Found] | None:
+    """Return the changes for each expression of a note about torch, and why not; or None."""
+    moves = note.extra.get("moves")
+    if not isinstance(moves, dict):
+        return None
+    found: list[Found] = []
+    for target in note.targets:
+        move = moves.get(":".join(map(str, target.spot.at)))
+        node = maker.node(target.spot)
+        if node is None or not isinstance(move, dict):
+            found.append((note.spot, (), "the expression was not found"))
+            continue
+        source = maker.source(target.spot)
+        change, why = _change(source, node, move, bool(target.container))
+        found.append((target.spot, (change,) if change else (), why))
+    return found
+
+
+def _change(
+    source: Source, node: ast.expr, move: dict[str, Any], listed: bool
+) -> tuple[Change | None, str]:
+    device, dtype = str(move["device"]), str(move["dtype"])
+    if not _plain(device) or not _plain(dtype) or (move["moved"] and not device):
+        return None, NO_WORDS
+    span = source.span(node)
+    if (move["array"] or dtype not in ("", "torch.float32")) and not _imports_torch(source):
+        return None, NO_TORCH
+    if move["array"]:
+        options = f", dtype={dtype}" if dtype else ""
+        options += f", device={device}" if device not in ("", "'cpu'") else ""
+        return Wrap(span, "torch.as_tensor(", f"{options})"), ""
+    suffix = ".cpu()" if device == "'cpu'" else f".to({device})" if device else ""
+    if dtype:
+        suffix += ".float()" if dtype == "torch.float32" else f".to({dtype})"
+    if listed:
+        return Wrap(span, "[t" + suffix + " for t in ", "]"), ""
+    if suffix in (".float()", ".cpu()"):
+        return Convert(span, frozenset({suffix[1:-2]})), ""
+    before, after = ("", suffix) if isinstance(node, _BARE) else ("(", f"){suffix}")
+    return Wrap(span, before, after), ""
+
+
+def _plain(words: str) -> bool:
+    """Tell whether words from a journal are names, dots and calls without arguments of their own."""
+    if words in ("", "'cpu'"):
+        return True
+    try:
+        tree = ast.parse(words, mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    kinds = (ast.Name, ast.Attribute, ast.Call, ast.Load, ast.Subscript, ast.Constant)
+    return all(isinstance(node, kinds) for node in ast.walk(tree))
+
+
+def _imports_torch(source: Source) -> bool:
+    return any(
+        alias.name.partition(".")[0] == "torch" and not (alias.asname and alias.name == "torch")
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    )

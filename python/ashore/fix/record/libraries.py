@@ -10,8 +10,10 @@ from ashore.fix.record.recorder import Recorder
 
 def _torch(recorder: Recorder, torch: Any) -> None:
     from ashore.fix.record.to_numpy import hook_json, hook_tensors
+    from ashore.fix.record.torch_calls import hook_calls
 
     hook_tensors(recorder, torch)
+    hook_calls(recorder, torch)
     hook_json(recorder)
 
 

@@ -16,7 +16,7 @@ from ashore.fix.record.watch import TENSOR, Wanted, Watch
 
 _MOST_LOOKS = 8  # full searches at one spot; after that a meeting only adds what is cheap to know
 _MOST_OUTER = 4
-_OPERATIONS = (ast.BinOp, ast.Compare, ast.AugAssign)
+OPERATIONS = (ast.BinOp, ast.Compare, ast.AugAssign)
 
 Note = dict[str, Any]
 
@@ -108,7 +108,7 @@ class Recorder:
                 return
         for file, found in self._candidates(spot, wanted, operand):
             target = self.target(note, file, found, wanted.value, needs)
-            self._fill_in(target, file, found, wanted, needs)
+            self.fill_in(target, file, found, wanted, needs)
         self._look_outside(note, wanted, needs)
 
     def _candidates(
@@ -116,7 +116,7 @@ class Recorder:
     ) -> list[tuple[Instrumented, ast.expr]]:
         """Return the expressions that brought the value to a spot, with their files."""
         file, node = spot.file, spot.node
-        if isinstance(node, _OPERATIONS):
+        if isinstance(node, OPERATIONS):
             return [(file, one) for one in leaves(operands(node)[operand or 0])]
         candidates = [*stored(spot), *arguments(node)]
         found = best(file, candidates, wanted) or [
@@ -178,7 +178,7 @@ class Recorder:
             self.watch.told[number] = told
         return target
 
-    def _fill_in(
+    def fill_in(
         self, target: Note, file: Instrumented, node: ast.expr, wanted: Wanted, needs: set[str]
     ) -> None:
         container = wanted.container(file.numbers[node])
@@ -217,7 +217,7 @@ class Recorder:
                 target = self.target(holder, spot.file, node, wanted.value, needs)
                 target["callee"] = _callee(spot.node)
                 target["only_tensors"] = self.watch.kinds.get(number) == TENSOR
-                self._fill_in(target, spot.file, node, wanted, needs)
+                self.fill_in(target, spot.file, node, wanted, needs)
             if found:
                 return
 

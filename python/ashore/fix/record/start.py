@@ -62,8 +62,8 @@ class _ScriptFinder:
     """Take the script from Python: it asks the path hooks whether one can run that path."""
 
     def __init__(self, recorder: Recorder, entry: str) -> None:
-        words = sys.orig_argv
-        if not os.path.isfile(entry) or entry not in words or os.path.splitext(entry)[1] != ".py":
+        # Python has made the script's path absolute by now, if it could.
+        if not os.path.isfile(entry) or entry not in map(os.path.abspath, sys.orig_argv):
             raise ImportError(f"{entry} is no script")
         self._recorder, self._entry = recorder, entry
 
