@@ -33,14 +33,14 @@ def list_changes(
     """
     source = maker.source(target.spot)
     needs = _element_needs(target)
-    fills = [(maker.source(spot), maker.node(spot)) for spot in target.fills]
-    known = bool(fills) and target.complete and all(n is not None for _, n in fills)
+    fills = [(maker.source(one.spot), maker.node(one.spot), one) for one in target.fills]
+    known = bool(fills) and target.complete and all(n is not None for _, n, _ in fills)
     if known and not careful and _only_given_away(source, node, notes):
         by_file: dict[str, tuple[Source, list[Change]]] = {}
-        for filling, element in fills:
+        for filling, element, one in fills:
             assert element is not None
             _, changes = by_file.setdefault(filling.path, (filling, []))
-            changes.append(Convert(filling.span(element), needs))
+            changes.append(Convert(filling.span(element), _element_needs(one)))
         return [(file, tuple(changes)) for file, changes in by_file.values()], ""
     if not target.flat or target.container not in ("list", "tuple"):
         return [], _MIXED

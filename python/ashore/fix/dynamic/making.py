@@ -10,7 +10,8 @@ from ashore.fix.dynamic.lists import list_changes
 from ashore.fix.dynamic.notes import Note, Spot, Target
 from ashore.fix.dynamic.project import Files
 from ashore.fix.dynamic.rules import message_of, rule_of
-from ashore.fix.dynamic.torch_texts import torch_changes
+from ashore.fix.dynamic.torch_texts import gradient_changes, torch_changes
+from ashore.fix.dynamic.writing import write_changes
 from ashore.fix.edits import Refused, Span
 from ashore.fix.sites import Change, Convert, Level, Site
 from ashore.fix.source import Source
@@ -69,6 +70,12 @@ class Maker:
         return node if ast.dump(again) == ast.dump(node) else None
 
     def _of_note(self, note: Note, notes: Sequence[Note]) -> Iterator[Made]:
+        if note.how == "gradient":
+            yield self._whole(note, gradient_changes(self, note))
+            return
+        if note.extra.get("written"):
+            yield self._whole(note, write_changes(self, note))
+            return
         texts = torch_changes(self, note)
         if texts is not None:
             for found in texts:

@@ -29,7 +29,7 @@ class Target:
     receiver: bool = False
     container: str = ""  # "list", "tuple", …: the tensors are in there
     flat: bool = False  # all that is in there are tensors
-    fills: tuple[Spot, ...] = ()
+    fills: tuple[Target, ...] = ()
     complete: bool = True  # every tensor was put in there by one of the fills
     mixed: bool = False  # the expression has held other things too
     only_tensors: bool = True
@@ -96,7 +96,7 @@ def _target(line: dict[str, Any]) -> Target:
         bool(line["receiver"]),
         str(line["list"]),
         bool(line["flat"]),
-        tuple(_spot(one) for one in line["fills"]),
+        tuple(_target(one) for one in line["fills"]),
         bool(line["complete"]),
         bool(line["mixed"]),
         bool(line.get("only_tensors", True)),
@@ -131,7 +131,7 @@ def _united_targets(a: tuple[Target, ...], b: tuple[Target, ...]) -> tuple[Targe
                 scalar=mine.scalar and target.scalar,
                 grad=mine.grad or target.grad,
                 flat=mine.flat and target.flat,
-                fills=tuple(dict.fromkeys(mine.fills + target.fills)),
+                fills=_united_targets(mine.fills, target.fills),
                 complete=mine.complete and target.complete,
                 mixed=mine.mixed or target.mixed,
                 only_tensors=mine.only_tensors and target.only_tensors,

@@ -22,6 +22,7 @@ def rule_of(note: Note, target: Target | None) -> str:
 
 
 _BY_HOW = {
+    "gradient": "TN208",
     "json": "TN206",
     "operator": "TN207",
     "module": "TN301",
@@ -34,6 +35,7 @@ def message_of(note: Note, what: str) -> str:
     """Return what is told of an expression, whose text is `what`."""
     known = {
         "numpy": f"`{what}` {_state(note)}; `.numpy()` refuses it",
+        "gradient": f"the gradient goes through `{note.callee or what}`: torch has to do it",
         "json": f"json cannot write the tensor `{what}`",
         "operator": f"an array and the tensor `{what}` are not computed together",
         "module": f"`{note.callee}` is given the array `{what}`",

@@ -22,6 +22,7 @@ from ashore.fix.source import Source
 from ashore.fix.suppress import Suppressions
 
 _MOST_ROUNDS = 6
+_MAY_CUT = ("array", "function", "operator")
 
 Say = Callable[[str], None]
 
@@ -66,6 +67,10 @@ class Session:
         recording, notes = self._record()
         first = recording
         for _ in range(_MOST_ROUNDS):
+            if self._repair_gradients(recording, notes):
+                recording, notes = self._record()
+                first = recording
+                continue
             step = self._plan(notes, careful=False)
             if not step.new:
                 return self._end(step, recording, baseline, first)
@@ -90,11 +95,25 @@ class Session:
             return self._end(self._plan(notes, careful=False), recording, baseline, first)
         return Result(self._files.changed(), self._repaired, step.left, "; ".join(step.refused))
 
-    def _record(self) -> tuple[Outcome, list[Note]]:
+    def _record(self, gradients: bool = False) -> tuple[Outcome, list[Note]]:
         with tempfile.TemporaryDirectory(prefix="ashore-") as folder:
-            settings = Settings(folder, self._files.settings.roots)
-            outcome = self._run("to find the places", settings)
+            settings = Settings(folder, self._files.settings.roots, gradients)
+            why = "to find gradients that are needed" if gradients else "to find the places"
+            outcome = self._run(why, settings)
             return outcome, read_notes(folder)
+
+    def _repair_gradients(self, recording: Outcome, notes: list[Note]) -> bool:
+        """Make NumPy's operations torch's where a gradient goes through; tell whether any were."""
+        if not any(n.grad and n.how in _MAY_CUT for n in notes):
+            return False
+        if not recording.code and not any(n.extra.get("backward") for n in notes):
+            return False
+        if not self._write:  # nothing can be tried without writing
+            return False
+        _, found = self._record(gradients=True)
+        step = self._plan([n for n in found if n.how == "gradient"], careful=False)
+        self._apply(step)
+        return bool(step.new)
 
     def _run(self, why: str, record: Settings | None = None) -> Outcome:
         self._runs += 1

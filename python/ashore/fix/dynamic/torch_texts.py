@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from ashore.fix.dynamic.notes import Note, Spot
-from ashore.fix.sites import Change, Convert, Wrap
+from ashore.fix.sites import Change, Convert, Replace, Wrap
 from ashore.fix.source import Source
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 NO_WORDS = "the program has no name for the device there"
 NO_TORCH = "torch is not imported here by its own name"
+NO_FUNCTION = "its gradient is needed, and torch's own function takes other arguments"
+_JOINING = ("stack", "concatenate", "asarray", "array")
 _BARE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 Found = tuple[Spot, tuple[Change, ...], str]
@@ -37,6 +39,44 @@ def torch_changes(maker: Maker, note: Note) -> list[Found] | None:
     return found
 
 
+def gradient_changes(maker: Maker, note: Note) -> Found:
+    """Return the change that makes an operation torch's."""
+    source, node = maker.source(note.spot), maker.node(note.spot)
+    how = note.extra.get("torch")
+    if node is None or not isinstance(how, dict):
+        return note.spot, (), "the expression was not found"
+    if not imports_torch(source):
+        return note.spot, (), NO_TORCH
+    changes: tuple[Change, ...] | None = None
+    if "operand" in how:
+        first, column, last, end = map(int, how["operand"])
+        operand = Spot(note.spot.path, note.spot.digest, (first, column, last, end))
+        other = maker.node(operand)
+        if other is None or not (_plain(how["device"]) and _plain(how["dtype"]) and how["device"]):
+            return note.spot, (), NO_WORDS
+        after = f", dtype={how['dtype']}, device={how['device']})"
+        return operand, (Wrap(source.span(other), "torch.as_tensor(", after),), ""
+    if isinstance(node, ast.Call) and "list" in how:
+        changes = _joined(source, node, str(how["list"]))
+    elif isinstance(node, ast.Call) and not how.get("arrays") and _plain(str(how["function"])):
+        changes = (Replace(source.span(node.func), f"torch.{how['function']}"),)
+    return note.spot, changes or (), "" if changes else NO_FUNCTION
+
+
+def _joined(source: Source, node: ast.Call, name: str) -> tuple[Change, ...] | None:
+    """Return the rewriting of NumPy's function of a list of tensors."""
+    if len(node.args) != 1 or (node.keywords and name in _JOINING):
+        return None
+    given = source.text(node.args[0])
+    if isinstance(node.args[0], ast.GeneratorExp):
+        given = f"[{given.removeprefix('(').removesuffix(')')}]"
+    options = ", ".join(source.text(k.value) if k.arg is None else f"{k.arg}={source.text(k.value)}"
+                        for k in node.keywords)
+    rest = "" if name in _JOINING else f".{name}({options})"
+    joined = "cat" if name == "concatenate" else "stack"
+    return (Replace(source.span(node), f"torch.{joined}({given}){rest}"),)
+
+
 def _change(
     source: Source, node: ast.expr, move: dict[str, Any], listed: bool
 ) -> tuple[Change | None, str]:
@@ -44,7 +84,7 @@ def _change(
     if not _plain(device) or not _plain(dtype) or (move["moved"] and not device):
         return None, NO_WORDS
     span = source.span(node)
-    if (move["array"] or dtype not in ("", "torch.float32")) and not _imports_torch(source):
+    if (move["array"] or dtype not in ("", "torch.float32")) and not imports_torch(source):
         return None, NO_TORCH
     if move["array"]:
         options = f", dtype={dtype}" if dtype else ""
@@ -73,7 +113,8 @@ def _plain(words: str) -> bool:
     return all(isinstance(node, kinds) for node in ast.walk(tree))
 
 
-def _imports_torch(source: Source) -> bool:
+def imports_torch(source: Source) -> bool:
+    """Tell whether `torch` means torch in a file."""
     return any(
         alias.name.partition(".")[0] == "torch" and not (alias.asname and alias.name == "torch")
         for node in ast.walk(source.tree)

@@ -97,3 +97,17 @@ def stored(spot: Spot) -> list[ast.expr]:
         if isinstance(parent, ast.Assign):
             return list(leaves(parent.value))
     return []
+
+
+def results(file: Instrumented, function: ast.expr) -> list[ast.expr]:
+    """Return the expressions that a function returns which is given by name or as a lambda."""
+    if isinstance(function, ast.Lambda):
+        return list(leaves(function.body))
+    found: list[ast.expr] = []
+    if isinstance(function, ast.Name):
+        for node in file.nodes:
+            if isinstance(node, ast.FunctionDef) and node.name == function.id:
+                for one in ast.walk(node):
+                    if isinstance(one, ast.Return) and one.value is not None:
+                        found += leaves(one.value)
+    return found

@@ -18,6 +18,7 @@ CALL = "_ashore_call"
 _PER_FILE = 1 << 24  # numbers of expressions
 
 Place = tuple[int, int, int, int]  # line, column, end line, end column, as ast gives them
+RETURNS = ast.Return | ast.Lambda | ast.Yield
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp
 FILLING = ("append", "insert", "appendleft", "add")
 
@@ -49,7 +50,7 @@ class Instrumented:
         return self.nodes[number - self.first]
 
     def fills(self, number: int) -> bool:
-        """Tell whether an expression becomes an element of a list, tuple or set."""
+        """Tell whether an expression becomes an element of a container, or is returned."""
         node = self.node(number)
         parent = self.parents.get(node)
         if isinstance(parent, ast.Call):
@@ -59,7 +60,7 @@ class Instrumented:
             return node is parent.elt
         if isinstance(parent, ast.Assign):
             return any(isinstance(target, ast.Subscript) for target in parent.targets)
-        return isinstance(parent, ast.List | ast.Tuple | ast.Set | ast.Dict)
+        return isinstance(parent, ast.List | ast.Tuple | ast.Set | ast.Dict | RETURNS)
 
     def filled(self, number: int) -> int | None:
         """Return the number of the list that an element is appended to, where that is said."""

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ashore.fix.record.blame import Spot, arguments, best, leaves, spots, stored
-from ashore.fix.record.instrument import Files, Instrumented, place_of
+from ashore.fix.record.blame import Spot, arguments, best, leaves, results, spots, stored
+from ashore.fix.record.gradients import Gradients
+from ashore.fix.record.instrument import RETURNS, Files, Instrumented, place_of
 from ashore.fix.record.journal import Journal
 from ashore.fix.record.settings import Settings
 from ashore.fix.record.watch import TENSOR, Wanted, Watch
+from ashore.fix.record.writes import Writes
 
 _MOST_LOOKS = 8  # full searches at one spot; after that a meeting only adds what is cheap to know
 _MOST_OUTER = 4
@@ -33,6 +35,8 @@ class Recorder:
             lambda number: self.files.of(number).filled(number),
         )
         self.journal = Journal(settings.folder)
+        self.writes = Writes(self)
+        self.gradients = Gradients(self) if settings.gradients else None
         self.notes: dict[str, Note] = {}
         self._looks: dict[str, int] = {}
         self._written: dict[str, str] = {}
@@ -52,12 +56,14 @@ class Recorder:
         finally:
             self._here.busy = before
 
-    def meets_numpy(self, tensor: Any, how: str, needs: set[str], operand: int | None = None) -> None:
+    def meets_numpy(
+        self, tensor: Any, how: str, needs: set[str], operator: str = ""
+    ) -> Note | None:
         """Note that NumPy, or something that wants plain values, is given a tensor."""
         with self.at_work():
             spot = next(spots(self.files), None)
             if spot is None:
-                return
+                return None
             note = self.note_at(spot, how)
             note["needs"] = sorted({*note["needs"], *needs})
             note["grad"] |= bool(tensor.requires_grad)
@@ -65,14 +71,15 @@ class Recorder:
             looks = self._looks[key] = self._looks.get(key, 0) + 1
             if looks > _MOST_LOOKS and not any(t["list"] for t in note["targets"]):
                 self.tell(note)
-                return
+                return note
             wanted = Wanted(self.watch, tensor)
             if looks > _MOST_LOOKS:
                 for target in note["targets"]:
                     self._add_fills(target, tensor, target["container"], needs)
             else:
-                self._look(spot, note, wanted, how, needs, operand)
+                self._look(spot, note, wanted, how, needs, operator)
             self.tell(note)
+            return note
 
     def note_at(self, spot: Spot, how: str) -> Note:
         """Return the note of a spot, a new one where there is none."""
@@ -90,6 +97,7 @@ class Recorder:
                 "callee": _callee(node),
                 "needs": [],
                 "grad": False,
+                "hits": 0,
                 "inside": _forward(spot),
                 "targets": [],
                 "outer": [],
@@ -97,7 +105,7 @@ class Recorder:
         return note
 
     def _look(
-        self, spot: Spot, note: Note, wanted: Wanted, how: str, needs: set[str], operand: int | None
+        self, spot: Spot, note: Note, wanted: Wanted, how: str, needs: set[str], operator: str
     ) -> None:
         node = spot.node
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -106,33 +114,38 @@ class Recorder:
                 target["receiver"] = True
                 self._look_outside(note, wanted, needs)
                 return
-        for file, found in self._candidates(spot, wanted, operand):
+        for file, found in self._candidates(spot, wanted, operator):
             target = self.target(note, file, found, wanted.value, needs)
             self.fill_in(target, file, found, wanted, needs)
         self._look_outside(note, wanted, needs)
 
     def _candidates(
-        self, spot: Spot, wanted: Wanted, operand: int | None
+        self, spot: Spot, wanted: Wanted, operator: str
     ) -> list[tuple[Instrumented, ast.expr]]:
         """Return the expressions that brought the value to a spot, with their files."""
         file, node = spot.file, spot.node
         if isinstance(node, OPERATIONS):
-            return [(file, one) for one in leaves(operands(node)[operand or 0])]
+            return [(file, one) for one in leaves(operands(node)[side(node, operator)])]
         candidates = [*stored(spot), *arguments(node)]
         found = best(file, candidates, wanted) or [
             one for one in candidates if self._is_unsafe(file.numbers[one])
         ]
         if found:
             return [(file, one) for one in found]
-        for number in list(self.watch.last):  # what a function of the user's handed to the library
-            owner = self.files.of(number)
-            one = owner.node(number)
-            if isinstance(owner.parents.get(one), ast.Return | ast.Lambda | ast.Yield):
-                if isinstance(one, ast.expr) and wanted.match(number) >= 2:
-                    return [(owner, leaf) for leaf in leaves(one)]
+        returned = [n for n in self.watch.makers(wanted.value, 0) if self._returned(n)]
+        if returned:  # by a function of the user's to the library; the outermost of them
+            owner = self.files.of(returned[-1])
+            return [(owner, leaf) for leaf in leaves(owner.node(returned[-1]))]
+        if isinstance(node, ast.Call):  # something that the library computed from what was returned
+            given = (one for argument in arguments(node) for one in results(file, argument))
+            return [(file, one) for one in given if self._is_unsafe(file.numbers[one])]
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.expr):
             return [(file, node.slice)] if self._is_unsafe(file.numbers[node.slice]) else []
         return []
+
+    def _returned(self, number: int) -> bool:
+        file = self.files.of(number)
+        return isinstance(file.parents.get(file.node(number)), RETURNS)
 
     def _is_unsafe(self, number: int) -> bool:
         from ashore.fix.record.needs import needs_of
@@ -191,15 +204,13 @@ class Recorder:
         self._add_fills(target, wanted.value, id(container), needs)
 
     def _add_fills(self, target: Note, value: Any, container: int, needs: set[str]) -> None:
-        makers = self.watch.makers(value, container)
+        makers = [n for n in self.watch.makers(value, container) if not self._returned(n)]
         target["complete"] &= bool(makers)
         target["scalar"] &= value.ndim == 0
         target["needs"] = sorted({*target["needs"], *needs})
         for number in makers:
             file = self.files.of(number)
-            fill = {"path": file.path, "digest": file.digest, "at": place_of(file.node(number))}
-            if fill not in target["fills"]:
-                target["fills"].append(fill)
+            self.target({"targets": target["fills"]}, file, file.node(number), value, needs)
 
     def _look_outside(self, note: Note, wanted: Wanted, needs: set[str]) -> None:
         """Note which calls around handed the value on: the places to edit for a shared helper."""
@@ -221,9 +232,16 @@ class Recorder:
             if found:
                 return
 
+    def goes_backward(self) -> None:
+        """Note that a gradient is asked for after one may have been cut."""
+        for note in self.notes.values():
+            if note["grad"] and not note.get("backward"):
+                note["backward"] = True
+                self.tell(note)
+
     def tell(self, note: Note) -> None:
         """Write a note if it has changed."""
-        state = repr(note)
+        state = repr({**note, "hits": 0})
         if "key" in note and self._written.get(note["key"]) != state:
             self._written[note["key"]] = state
             self.journal.write(note)
@@ -237,6 +255,17 @@ def operands(node: ast.AST) -> list[ast.expr]:
         return [node.left, node.comparators[0]]
     assert isinstance(node, ast.AugAssign)
     return [node.target, node.value]
+
+
+def side(node: ast.AST, operator: str) -> int:
+    """Return on which side the tensor stands whose method of that name was asked."""
+    if isinstance(node, ast.Compare):
+        return int(bool(operator) and _COMPARED.get(type(node.ops[0]).__name__) != operator)
+    return int(operator.startswith("__r"))
+
+
+_COMPARED = {name: f"__{name.lower()}__" for name in ("Lt", "Gt", "Eq")}
+_COMPARED |= {"LtE": "__le__", "GtE": "__ge__", "NotEq": "__ne__"}
 
 
 def _callee(node: ast.AST | None) -> str:

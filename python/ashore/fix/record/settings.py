@@ -17,10 +17,11 @@ class Settings:
 
     folder: str
     roots: tuple[str, ...]
+    gradients: bool = False  # look for gradients that go through NumPy, instead
 
     def to_text(self) -> str:
         """Return the settings as the environment holds them."""
-        return json.dumps([self.folder, list(self.roots)])
+        return json.dumps([self.folder, list(self.roots), self.gradients])
 
     def owns(self, path: str) -> bool:
         """Tell whether a file is the project's: below its folders, not installed, no way out."""
@@ -35,8 +36,8 @@ def read_settings() -> Settings | None:
     text = os.environ.get(RECORD, "")
     if not text:
         return None
-    folder, roots = json.loads(text)
-    return Settings(folder, tuple(roots))
+    folder, roots, gradients = json.loads(text)
+    return Settings(folder, tuple(roots), gradients)
 
 
 def is_below(path: str, folder: str) -> bool:

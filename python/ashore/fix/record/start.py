@@ -25,7 +25,8 @@ def start() -> Recorder | None:
         return None
     recorder = Recorder(settings)
     setattr(builtins, SEE, recorder.watch.see)
-    setattr(builtins, CALL, lambda number, function: function)
+    gradients = recorder.gradients
+    setattr(builtins, CALL, gradients.call if gradients else lambda number, function: function)
     own_get_code = SourceFileLoader.get_code
 
     def get_code(self: SourceFileLoader, name: str) -> CodeType | None:

@@ -8,8 +8,9 @@ from typing import Any
 from ashore.fix.record.needs import made_safe, needs_of
 from ashore.fix.record.recorder import Recorder
 
-_REFLECTED = "__radd__ __rsub__ __rmul__ __rtruediv__ __rfloordiv__ __rmod__ __rpow__ __rmatmul__"
-_COMPARED = "__lt__ __le__ __gt__ __ge__"
+_COMPARED = ("__lt__", "__le__", "__gt__", "__ge__")
+_OPERATORS = """__add__ __sub__ __mul__ __truediv__ __pow__ __matmul__ __radd__ __rsub__ __rmul__ __rtruediv__
+__rfloordiv__ __rmod__ __rpow__ __rmatmul__ __lt__ __le__ __gt__ __ge__"""
 
 
 def hook_tensors(recorder: Recorder, torch: Any) -> None:
@@ -26,17 +27,17 @@ def hook_tensors(recorder: Recorder, torch: Any) -> None:
         needs = needs_of(self)
         if recorder.busy or not needs or (force and needs != {"float"}):
             return own_numpy(self, force=force)
-        recorder.meets_numpy(self, "numpy", needs)
-        return _host_array(recorder, self)
+        note = recorder.meets_numpy(self, "numpy", needs)
+        return recorder.writes.array_of(self, note)
 
     @functools.wraps(own_array)
     def array(self: Any, *args: Any, **options: Any) -> Any:
         needs = needs_of(self)
         if recorder.busy or not needs:
             return own_array(self, *args, **options)
-        recorder.meets_numpy(self, "array", needs)
+        note = recorder.meets_numpy(self, "array", needs)
         dtype = args[0] if args else options.get("dtype")
-        made = _host_array(recorder, self)
+        made = recorder.writes.array_of(self, note)
         return made if dtype is None else made.astype(dtype, copy=False)
 
     def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -59,10 +60,8 @@ def hook_tensors(recorder: Recorder, torch: Any) -> None:
     tensor_type.numpy = numpy
     tensor_type.__array__ = array
     tensor_type.__array_function__ = array_function
-    for name in _REFLECTED.split():
-        _hook_operator(recorder, tensor_type, name, operand=1)
-    for name in _COMPARED.split():
-        _hook_operator(recorder, tensor_type, name, operand=None)
+    for name in _OPERATORS.split():
+        _hook_operator(recorder, tensor_type, name)
 
 
 def _host_array(recorder: Recorder, tensor: Any) -> Any:
@@ -70,19 +69,24 @@ def _host_array(recorder: Recorder, tensor: Any) -> Any:
         return made_safe(tensor).numpy()
 
 
-def _hook_operator(recorder: Recorder, tensor_type: Any, name: str, operand: int | None) -> None:
+def _hook_operator(recorder: Recorder, tensor_type: Any, name: str) -> None:
     """Hook `array * tensor`, which Python refuses with words that do not tell the cause."""
     import numpy as np
 
     own = getattr(tensor_type, name)
-    word = name.strip("_")
-    # NumPy's own method: a reflected one is asked of the array as the left side.
-    of_array = getattr(np.ndarray, f"__{word[1:]}__" if operand == 1 else name)
+    reflected = name.startswith("__r")
+    of_array = getattr(np.ndarray, f"__{name[3:]}" if reflected else name)
 
     @functools.wraps(own)
     def operator(self: Any, other: Any) -> Any:
         if not isinstance(other, np.ndarray) or recorder.busy:
             return own(self, other)
+        if recorder.gradients is not None:
+            done = recorder.gradients.operate(own, self, other, name)
+            if done is not None:
+                return done
+        elif not reflected and name not in _COMPARED:
+            return own(self, other)  # asks for the tensor's array itself
         try:
             with recorder.at_work():
                 done = own(self, other)
@@ -90,10 +94,9 @@ def _hook_operator(recorder: Recorder, tensor_type: Any, name: str, operand: int
                 return done
         except (TypeError, RuntimeError):
             pass
-        needs = {*needs_of(self), "numpy"}
-        recorder.meets_numpy(self, "operator", needs, operand=operand)
+        recorder.meets_numpy(self, "operator", {*needs_of(self), "numpy"}, name)
         made = _host_array(recorder, self)
-        return of_array(other, made) if operand == 1 else getattr(made, name)(other)
+        return of_array(other, made) if reflected else getattr(made, name)(other)
 
     setattr(tensor_type, name, operator)
 

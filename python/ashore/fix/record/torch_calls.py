@@ -27,6 +27,8 @@ def hook_calls(recorder: Recorder, torch: Any) -> None:
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             kwargs = kwargs or {}
+            if recorder.writes.live and not recorder.busy:
+                recorder.writes.arrive()
             try:
                 return func(*args, **kwargs)
             except (RuntimeError, TypeError, IndexError) as error:
@@ -42,6 +44,14 @@ def hook_calls(recorder: Recorder, torch: Any) -> None:
                 return done
 
     Repairing().__enter__()
+    own_backward = torch.autograd.backward
+
+    @functools.wraps(own_backward)
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        recorder.goes_backward()
+        return own_backward(*args, **kwargs)
+
+    torch.autograd.backward = backward
     _hook_modules(recorder, torch)
 
 

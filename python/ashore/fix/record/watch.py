@@ -32,7 +32,7 @@ class Watch:
         self._fills = fills
         self._filled = filled
         self._filling: dict[int, bool] = {}
-        self._makers: dict[int, tuple[Any, set[tuple[int, int]]]] = {}  # by id of a tensor
+        self._makers: dict[int, tuple[Any, dict[tuple[int, int], None]]] = {}  # by id of a tensor
 
     def see(self, number: int, value: Any) -> Any:
         """Note what an expression holds, and return it."""
@@ -75,16 +75,17 @@ class Watch:
         maker = (number, container if isinstance(container, int) else 0)
         known = self._makers.get(key)
         if known is not None and known[0]() is value:
-            known[1].add(maker)
+            known[1].pop(maker, None)
+            known[1][maker] = None  # the latest is last
         else:
-            self._makers[key] = (ref(value, lambda _: self._makers.pop(key, None)), {maker})
+            self._makers[key] = (ref(value, lambda _: self._makers.pop(key, None)), {maker: None})
 
-    def makers(self, value: Any, container: int) -> set[int]:
-        """Return the expressions that put this very tensor into the container (by its id)."""
+    def makers(self, value: Any, container: int) -> list[int]:
+        """Return what put this very tensor into the container (by its id), or returned it."""
         known = self._makers.get(id(value))
         if known is None or known[0]() is not value:
-            return set()
-        return {number for number, into in known[1] if into in (0, container)}
+            return []
+        return list({n: None for n, into in known[1] if into in (0, container)})
 
     def mixed(self, number: int) -> bool:
         """Tell whether an expression has held tensors and other things."""
