@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import call_overhead
+import checking
 import emulated
 import kernels
 import start_up
@@ -23,6 +24,7 @@ TOPICS = {
     "Start-up": start_up,
     "Kernels": kernels,
     "The emulated GPU": emulated,
+    "Checking programs": checking,
 }
 
 

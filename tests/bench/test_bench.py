@@ -14,7 +14,7 @@ RUN = Path(__file__).parents[2] / "bench" / "run.py"
 ROWS = """
     locked fresh fresh-grad locked-grad copy-locked copy-fresh bfloat16-locked bfloat16-fresh
     list-of-100 nested-100 to-torch import first-conversion help copy-64MiB bfloat16-to-float32-16Mi
-    emulated-add emulated-small-step emulated-step emulated-start
+    emulated-add emulated-small-step emulated-step emulated-start check check-again check-start
 """.split()
 
 

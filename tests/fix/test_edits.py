@@ -89,6 +89,15 @@ def test_all_needs_of_an_expression_become_one_edit_in_order() -> None:
     assert fixed(code) == code.replace("y.numpy()", "y.detach().cpu().float().numpy()")
 
 
+def test_at_one_place_inner_ends_come_first_and_outer_starts_too() -> None:
+    inner, outer = Span(2, 4), Span(0, 4)
+    ends = [Edit(4, 0, "O", Side.END, outer), Edit(4, 0, "i", Side.END, inner)]
+    assert apply(b"0123", ends) == b"0123iO"
+    inner, outer = Span(1, 2), Span(1, 4)
+    starts = [Edit(1, 0, "i", Side.START, inner), Edit(1, 0, "O", Side.START, outer)]
+    assert apply(b"0123", [*starts, Edit(1, 0, "e", Side.END, Span(0, 1))]) == b"0eOi123"
+
+
 def test_edits_that_overlap_are_refused() -> None:
     edits = [Edit(0, 5, "a", Side.START, Span(0, 5)), Edit(3, 1, "b", Side.START, Span(3, 4))]
     with pytest.raises(Refused, match="overlap"):

@@ -29,10 +29,11 @@ def rules(shell: Shell, path: str) -> list[str]:
     ],
 )
 def test_an_imported_function_s_result_is_known(user: str, line: str, shell: Shell) -> None:
-    shell.write(helper=MAKE, pkg__helper=MAKE, pkg____init__="", pkg__sub____init__="")
-    Path("pkg/__init__.py").touch()
+    shell.write(pkg__helper=MAKE, **({"helper": MAKE} if "." not in line else {}))
     Path("pkg/sub").mkdir(exist_ok=True)
-    Path("pkg/sub/__init__.py").touch()
+    for folder in ("pkg", "pkg/sub"):
+        Path(folder, "__init__.py").touch()
+    find_module.cache_clear()
     shell.write(**{user: f"import torch\n{line}\n{USE}"})
     assert rules(shell, f"{user.replace('__', '/')}.py") == ["TN201"]
 

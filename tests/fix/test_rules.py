@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from ashore.fix.infer.module import Module
+from ashore.fix.infer.relevance import relevant
 from ashore.fix.sites import Level
+from ashore.fix.source import read_source
 from fixing import HEAD, fixed, sites, told
 
 MODEL = "model = nn.Linear(2, 2).to(device)\nout = model(torch.ones(2, device=device))\n"
@@ -25,6 +28,7 @@ MODEL = "model = nn.Linear(2, 2).to(device)\nout = model(torch.ones(2, device=de
         ("def f(x):\n    return x.numpy(force=True)", []),
         ("def f(x):\n    if device:\n        x = x.cpu()\n    return x.numpy()", []),
         ("def f(x):\n    if x.is_cuda:\n        x = x.cpu()\n    return x.numpy()", []),
+        ("def f(x):\n    x = x['a'].to(self._cpu_device)\n    return x.boxes.numpy()", []),
         ("for x in torch.utils.data.DataLoader(d):\n    x.numpy()", []),
         (f"{MODEL}out.numpy()", ["TN101 sure", "TN102 sure"]),
         (f"{MODEL}out.detach().cpu().numpy()", []),
@@ -72,15 +76,11 @@ def test_numpy_method(code: str, expected: list[str]) -> None:
         ("x = torch.ones(3)\nx.to(device)", ["TN401 sure"]),
         (f"{MODEL}model.to(device)\nmodel.cpu()", []),
         ("x = torch.ones(3)\nx.requires_grad_()\nx.zero_()", []),
+        ("import sys\nsys.stdout.detach()", []),
     ],
 )
 def test_what_works_on_arrays(code: str, expected: list[str]) -> None:
     assert told(code) == expected
-
-
-def test_files_that_know_nothing_of_devices_are_told_only_as_maybe() -> None:
-    code = "import torch\ndef f(x):\n    return x.numpy()\n"
-    assert [s.level for s in sites(code) if s.rule == "TN101"] == [Level.MAYBE]
 
 
 @pytest.mark.parametrize("path", ["tests/a.py", "pkg/test_a.py", "conftest.py", "a_test.py"])
@@ -145,6 +145,40 @@ def test_a_function_s_result_is_known_to_its_callers() -> None:
     assert told("def same(x):\n    return x\nx = same(torch.ones(3).cuda())\nnp.sqrt(x)\n") == [
         "TN201 sure"
     ]
+
+
+def test_what_is_known_at_continue_and_break_is_not_lost() -> None:
+    code = (
+        "kept = []\nfor x in torch.ones(3).cuda():\n    if x.sum() > 1:\n"
+        "        kept.append(x)\n        continue\nnp.stack(kept)\n"
+    )
+    assert told(code) == ["TN202 sure"]
+
+
+def test_parts_of_a_name_that_is_bound_anew_are_forgotten() -> None:
+    code = "d = {}\nd['a'] = torch.ones(3).cuda()\n"
+    assert told(f"{code}np.sqrt(d['a'])\n") == ["TN201 sure"]
+    assert told(f"{code}d = {{'a': 1}}\nnp.sqrt(d['a'])\n") == []
+
+
+def test_functions_that_nothing_depends_on_are_not_walked_and_others_are() -> None:
+    many = "".join(f"def idle{n}(x):\n    return x\n" for n in range(9))
+    code = (
+        "class Meter:\n"
+        "    def add(self, value):\n        self.values.append(value)\n"
+        "    def __init__(self):\n        self.values = []\n"
+        "    def mean(self):\n        return np.mean(self.values)\n"
+        "def make():\n    return torch.ones(3).cuda()\n"
+        "def use():\n    return np.sqrt(make())\n"
+        "m = Meter()\nm.add(make().sum())\nprint(m.mean())\n"
+    )
+    assert told(many + code) == ["TN202 sure", "TN201 sure"]
+    module = Module(read_source("a.py", (HEAD + many + code).encode()))
+    chosen = relevant(module)
+    assert chosen is not None
+    assert {function.name for function in chosen} == {"add", "__init__", "mean", "make", "use"}
+    outside = many + "def make():\n    return torch.ones(3).cuda()\nnp.sqrt(make())\n"
+    assert told(outside) == ["TN201 sure"]
 
 
 def test_a_helper_that_is_given_both_kinds_stays_and_its_caller_changes() -> None:

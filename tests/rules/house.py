@@ -67,7 +67,7 @@ STD_HEADERS = set(
 
 # Every room, as patterns of paths; `*` crosses no slash, `**` does.
 ROOMS = """
-    dev .ci/run .gitignore .pre-commit-config.yaml .clang-format .clang-tidy
+    dev .ci/run .gitignore .pre-commit-config.yaml .pre-commit-hooks.yaml .clang-format .clang-tidy
     CMakeLists.txt CMakePresets.json pyproject.toml
     README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE
     include/ashore/*.hpp
@@ -76,9 +76,10 @@ ROOMS = """
     src/emit/*.[ch]pp src/collect/*.[ch]pp src/pipeline.cpp
     bindings/CMakeLists.txt bindings/*.[ch]pp
     emulator/**
-    python/ashore/**.py python/ashore/_core.pyi python/ashore/_core.pat python/ashore/py.typed
-    tests/CMakeLists.txt tests/conftest.py tests/src/** tests/python/** tests/emulator/**
-    tests/torch/** tests/bench/** tests/examples/** tests/docs/**
+    python/ashore/**.py python/ashore/fix/facts/*.toml python/ashore/fix/pages/*.md
+    python/ashore/_core.pyi python/ashore/_core.pat python/ashore/py.typed
+    tests/CMakeLists.txt tests/conftest.py tests/src/** tests/python/** tests/fix/**
+    tests/emulator/** tests/torch/** tests/bench/** tests/examples/** tests/docs/**
     tests/support/** tests/data/** tests/rules/** tests/install/**
     bench/** fuzz/** examples/**
     docs/guide/** docs/images/** docs/design/** docs/formats/**

@@ -1,6 +1,7 @@
 """What infer tells the rules: each place where a value reaches something that may not take it.
 
-Each kind of meeting is one class; a rule names the one that it looks at.
+Each kind of meeting is one class; a rule names the one that it looks at. (The methods that nobody
+uses are not made: that would cost a millisecond for each class at every start.)
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ashore.fix.values import Value
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Context:
     """Say where in the program a meeting is."""
 
@@ -24,7 +25,7 @@ class Context:
     untouchable: str = ""  # why nothing here may be changed
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Meeting:
     """Base of all meetings: the node that is reported, and where it is."""
 
@@ -32,7 +33,7 @@ class Meeting:
     context: Context
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class ToNumpy(Meeting):
     """`receiver.numpy()`."""
 
@@ -40,7 +41,7 @@ class ToNumpy(Meeting):
     value: Value
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Argument:
     """One argument of a call, with its keyword if it has one."""
 
@@ -49,7 +50,7 @@ class Argument:
     keyword: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class HostCall(Meeting):
     """A call of something that works in host memory, with what it is given."""
 
@@ -59,29 +60,29 @@ class HostCall(Meeting):
     arguments: tuple[Argument, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class NumpyCall(HostCall):
     """`np.name(…)`."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class PlotCall(HostCall):
     """`ax.plot(…)`."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class LibraryCall(HostCall):
     """`roc_curve(…)`, `estimator.fit(…)`."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class HelperCall(HostCall):
     """A call of a function of the project that hands a parameter to NumPy."""
 
     reasons: tuple[tuple[int, str], ...] = ()  # (position in arguments, what happens there)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class ArrayStore(Meeting):
     """`array[…] = stored`."""
 
@@ -90,7 +91,7 @@ class ArrayStore(Meeting):
     element: bool  # one element is stored into, not a row
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class ArrayIndex(Meeting):
     """`array[index]`."""
 
@@ -98,7 +99,7 @@ class ArrayIndex(Meeting):
     value: Value
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class ModuleInput(Meeting):
     """`module(array)`."""
 
@@ -106,7 +107,7 @@ class ModuleInput(Meeting):
     given: ast.expr
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Dropped(Meeting):
     """The statement `receiver.method(…)`, whose result nobody takes."""
 
@@ -116,7 +117,7 @@ class Dropped(Meeting):
     value: Value
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class OneSided(Meeting):
     """`x.cpu().numpy() if … else x.numpy()`: one branch moves the tensor, the other does not."""
 

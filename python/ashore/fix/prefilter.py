@@ -10,7 +10,7 @@ from functools import cache
 _TENSORS = [
     word.encode()
     for word in """torch lightning transformers timm ultralytics kornia diffusers
-    .detach() .cpu() .cuda()""".split()
+    .detach() .cpu() .cuda() .data.numpy()""".split()
 ]
 _MEETS = [
     word.encode()

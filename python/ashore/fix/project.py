@@ -23,19 +23,22 @@ class Project:
 
     def __init__(self) -> None:
         """Start with nothing read."""
-        self._runs: dict[tuple[str, int], Run | None] = {}
+        self._runs: dict[tuple[str, int], Run | None] = {}  # by path and depth
+        self._modules: dict[str, Module] = {}
 
     def infer(self, module: Module) -> tuple[Run, frozenset[str]]:
         """Return what is known of a module, and the other files that this rests on."""
+        self._keep(module)
         run = infer(module, self.follow)
         return run, frozenset(self._opened(run, run.opened))
 
     def follow(self, run: Run, name: str) -> Run | None:
         """Return the run over the file that an imported name comes from, if it is the project's."""
-        if "." not in name or run.depth >= _DEPTH:
+        if "." not in name or run.depth >= _DEPTH or name in run.elsewhere:
             return None
         path = find_module(os.path.dirname(run.module.source.path), name.rpartition(".")[0])
         if path is None or path == run.module.source.path:
+            run.elsewhere.add(name)
             return None
         run.opened.add(path)
         at = (path, run.depth + 1)
@@ -47,14 +50,23 @@ class Project:
         return self._runs.get(at)
 
     def _read(self, path: str, depth: int) -> Run | None:
-        try:
-            with open(path, "rb") as file:
-                raw = file.read()
-            if b"numpy" not in raw and b"torch" not in raw:
+        module = self._modules.get(path)
+        if module is None:
+            try:
+                with open(path, "rb") as file:
+                    raw = file.read()
+                if b"numpy" not in raw and b"torch" not in raw:
+                    return None
+                module = Module(read_source(path, raw))
+            except (OSError, Unreadable):
                 return None
-            return begin(Module(read_source(path, raw)), self.follow, depth)
-        except (OSError, Unreadable):
-            return None
+            self._keep(module)
+        return begin(module, self.follow, depth)
+
+    def _keep(self, module: Module) -> None:
+        while len(self._modules) >= _MOST_KEPT:
+            del self._modules[next(iter(self._modules))]
+        self._modules[module.source.path] = module
 
     def _opened(self, run: Run, paths: set[str]) -> set[str]:
         """Return these files and those that the runs over them have opened."""

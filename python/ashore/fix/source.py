@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import io
 import re
-import tokenize
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -140,6 +139,8 @@ def _decode(raw: bytes) -> tuple[bytes, str]:
     head = b"\n".join(_LINE_END.split(body[:1000], maxsplit=2)[:2])
     encoding = "utf-8"
     if _CODING.search(head) is not None:
+        import tokenize  # takes milliseconds, and is seldom needed
+
         try:
             encoding = tokenize.detect_encoding(io.BytesIO(raw).readline)[0]
         except (SyntaxError, LookupError) as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -53,6 +52,8 @@ class Suppressions:
 
 
 def _read(source: Source) -> Iterator[Suppression]:
+    import tokenize  # takes milliseconds, and is seldom needed
+
     lines = io.StringIO(source.body.decode(), newline=None).readline
     try:
         for token in tokenize.generate_tokens(lines):

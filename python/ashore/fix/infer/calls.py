@@ -263,7 +263,7 @@ def _host_call(scope: Scope, given: Given) -> bool:
         kind = LibraryCall
     else:
         return False
-    callee = ast.unparse(func)
+    callee = given.name or ast.unparse(func)
     arguments = given.arguments()
     scope.run.meet(kind(given.node, scope.context(), callee, resolved or callee, arguments))
     _note_parameters(scope, arguments, callee, given.node.lineno)

@@ -24,7 +24,7 @@ def device_of(scope: Scope, node: ast.expr) -> Device | None:
         return None
     known = scope.value_of(node)
     if known.kind == "device":
-        return "unknown" if known.device == "unknown" else known.device
+        return known.device
     if known.kind == "tensor":
         return known.device
     name = dotted(node)
@@ -36,6 +36,8 @@ def device_of(scope: Scope, node: ast.expr) -> Device | None:
             return base.device
     if isinstance(node, ast.IfExp):
         return device_of(scope, node.body) if isinstance(node.body, ast.Constant) else "named"
+    if "cpu" in name.lower() and not re.search("cuda|gpu", name, re.IGNORECASE):
+        return "cpu"  # `self._cpu_device`
     if name and _NAMES.search(name):
         return "named"
     if isinstance(node, ast.JoinedStr) and "cuda" in ast.unparse(node):

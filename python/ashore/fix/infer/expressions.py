@@ -243,7 +243,9 @@ def _part_of(scope: Scope, node: ast.Attribute, base: Value) -> Value:
             return base._replace(grad="no")
         if name in _TENSOR_ATTRIBUTES:
             return base._replace(grad="no" if name == "grad" else base.grad)
-        return PLAIN if name in _PLAIN_ATTRIBUTES else UNKNOWN
+        if name in _PLAIN_ATTRIBUTES:
+            return PLAIN
+        return base if base.weak and base.device == "cpu" else UNKNOWN  # of what was moved whole
     if kind == "output":
         made = as_tensor(base) if name in _OUTPUT_TENSORS else None
         return made._replace(weak=False) if made is not None else UNKNOWN

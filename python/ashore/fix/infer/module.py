@@ -14,6 +14,7 @@ from ashore.fix.source import Source
 _TORCH_FAMILY = table("libraries").words("torch_family")
 _FOREIGN = table("libraries").words("foreign")
 _NO_MODEL = table("torch").pattern("no_model_names")
+_TENSOR_WORDS = (b".detach()", b".cpu()", b".cuda()", b".data.numpy()", b"torch.")
 _MOVES = re.compile(rb"\.to\((?!torch\.\w+\)|dtype)")
 _MODEL_USE = re.compile(rb"\.(?:eval|parameters|named_parameters|zero_grad|load_state_dict)\(")
 _NAME_BEFORE = re.compile(rb"[A-Za-z_][\w.]*$")
@@ -33,10 +34,14 @@ def dotted(node: ast.AST) -> str:
     """Return `a.b.c` for such an expression, else an empty string."""
     if isinstance(node, ast.Name):
         return node.id
-    if isinstance(node, ast.Attribute):
-        base = dotted(node.value)
-        return f"{base}.{node.attr}" if base else ""
-    return ""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not parts or not isinstance(node, ast.Name):
+        return ""
+    parts.append(node.id)
+    return ".".join(reversed(parts))
 
 
 class Module:
@@ -77,7 +82,7 @@ class Module:
         self.packages = packages
         self.has_torch = "torch" in packages
         self.knows_torch = not packages.isdisjoint(_TORCH_FAMILY) or any(
-            word in body for word in (b".detach()", b".cpu()", b".cuda()", b"torch.")
+            word in body for word in _TENSOR_WORDS
         )
         self.foreign = bool(packages & _FOREIGN)
         self.mentions_device = (

@@ -113,7 +113,9 @@ def _narrow_isinstance(scope: Scope, test: ast.Call, key: str, positive: bool) -
 
 
 def _narrow_compare(scope: Scope, test: ast.Compare, positive: bool) -> None:
-    if not isinstance(test.ops[0], ast.Eq | ast.NotEq):
+    if not isinstance(test.ops[0], ast.Eq | ast.NotEq) or not isinstance(test.left, ast.Attribute):
+        return
+    if test.left.attr not in ("device", "type"):
         return
     match = re.fullmatch(
         r"([\w.]+)\.device(\.type)? [!=]= (torch\.device\()?'cpu'\)?", ast.unparse(test)

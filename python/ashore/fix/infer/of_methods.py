@@ -181,8 +181,9 @@ def _of_container(
         return PLAIN
     if name == "extend":
         if receiver.kind == "list" and key:
-            element = join(receiver.element, element_of(args[0]))
-            _rebind(scope, key, receiver._replace(element=element, filled=()))
+            given = Value("list", element=element_of(args[0]))
+            element = join(receiver.element, given.element)
+            _rebind(scope, key, receiver._replace(element=element, filled=()), given)
         return PLAIN
     if receiver.kind == "dict":
         inside = receiver.element or UNKNOWN
@@ -205,7 +206,7 @@ def _append(scope: Scope, key: str, holder: Value, value: Value, node: ast.expr)
     scope.run.elements[node] = value
     filled = holder.filled if node in holder.filled else (*holder.filled, node)
     made = holder._replace(element=join_elements(holder.element, value), filled=filled)
-    _rebind(scope, key, made)
+    _rebind(scope, key, made, Value("list", element=value, filled=(node,)))
 
 
 def _append_inside(scope: Scope, func: ast.Attribute, value: Value) -> None:
@@ -217,7 +218,8 @@ def _append_inside(scope: Scope, func: ast.Attribute, value: Value) -> None:
             _rebind(scope, key, holder._replace(element=Value("list", element=value)))
 
 
-def _rebind(scope: Scope, key: str, value: Value) -> None:
+def _rebind(scope: Scope, key: str, value: Value, added: Value | None = None) -> None:
+    """Bind a key; `added` is what this statement adds to an attribute that others fill as well."""
     if "." in key or "[" in key:
         scope.bind_part(key, value)
     else:
@@ -225,8 +227,7 @@ def _rebind(scope: Scope, key: str, value: Value) -> None:
     holder, _, attribute = key.rpartition(".")
     known = scope.look_up(holder) if holder else None
     if known is not None and known.class_name in scope.module.classes:
-        at = (known.class_name, attribute)
-        scope.run.attributes[at] = join(scope.run.attributes.get(at), value)
+        scope.run.store(known.class_name, attribute, value if added is None else added)
 
 
 def _of_module(

@@ -6,6 +6,7 @@ import ast
 
 from ashore.fix.facts import table
 from ashore.fix.infer.devices import device_of, dtype_argument
+from ashore.fix.infer.module import dotted
 from ashore.fix.infer.scope import Scope
 from ashore.fix.values import (
     UNKNOWN,
@@ -205,7 +206,7 @@ def model_result(
     scope: Scope, node: ast.Call, device: Device, grad: Grad, class_name: str
 ) -> Value:
     """Return what a model gives; a tensor where its class says so."""
-    origin = scope.origin(f"the result of `{ast.unparse(node.func)}(…)`", node)
+    origin = scope.origin(f"the result of `{dotted(node.func) or ast.unparse(node.func)}(…)`", node)
     dtype = "bfloat16" if scope.bfloat16 else ""
     if class_name in ("nn", "nn.loss"):
         scalar = class_name == "nn.loss"

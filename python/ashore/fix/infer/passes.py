@@ -9,7 +9,7 @@ from ashore.fix.infer.relevance import relevant
 from ashore.fix.infer.scope import Follow, Run, Scope
 from ashore.fix.infer.statements import walk
 
-_MOST_PASSES = 3
+_MOST_PASSES = 5
 
 
 def infer(module: Module, follow: Follow) -> Run:
@@ -24,9 +24,11 @@ def infer(module: Module, follow: Follow) -> Run:
         run.backward.clear()
         run.written.clear()
         run.calls = {}
+        run.stored = {}
         _walk_module(run)
-        found = (dict(run.returns), run.calls, dict(run.attributes))
+        found = (dict(run.returns), run.calls, run.stored)
         run.arguments = run.calls
+        run.attributes = run.stored
         if found == known or (known is None and _needs_one_pass(run)):
             break
         known = found
@@ -35,7 +37,7 @@ def infer(module: Module, follow: Follow) -> Run:
 
 def _needs_one_pass(run: Run) -> bool:
     """Tell whether no call of the module's own functions and no attribute could tell more."""
-    return not run.calls and not run.attributes
+    return not run.calls and not run.stored
 
 
 def _walk_module(run: Run) -> None:

@@ -42,9 +42,11 @@ class Run:
         self.follow = follow
         self.depth = depth
         self.opened: set[str] = set()  # files of the project that were looked into
+        self.elsewhere: set[str] = set()  # imported names that are not the project's
         self.globals: Env = {}
         self.returns: dict[Function, Value] = {}
-        self.attributes: dict[tuple[str, str], Value] = {}
+        self.attributes: dict[tuple[str, str], Value] = {}  # of the pass before
+        self.stored: dict[tuple[str, str], Value] = {}  # attributes, of this pass
         self.arguments: dict[Function, dict[int | str, Value]] = {}  # of the pass before
         self.calls: dict[Function, dict[int | str, Value]] = {}  # of this pass
         self.hands_over: dict[Function, dict[str, str]] = {}  # parameter: what NumPy does with it
@@ -60,6 +62,17 @@ class Run:
     def meet(self, meeting: Meeting) -> None:
         """Note a meeting; a later walk over the same node knows more."""
         self.meetings[type(meeting), meeting.node] = meeting
+
+    def attribute(self, class_name: str, name: str) -> Value | None:
+        """Return what a class of this module stores, as the pass before or this one has seen."""
+        at = (class_name, name)
+        value = self.attributes.get(at)
+        return self.stored.get(at) if value is None else value
+
+    def store(self, class_name: str, name: str, value: Value) -> None:
+        """Note what is stored under an attribute of a class of this module."""
+        at = (class_name, name)
+        self.stored[at] = join(self.stored.get(at), value)
 
     def demand(self, function: Function) -> None:
         """Walk a function now, where functions are walked on demand and this one was not."""
@@ -113,12 +126,12 @@ class Run:
         run, info = found
         if "__init__" in info.methods:
             run.demand(info.methods["__init__"])
-        value = run.attributes.get((info.name, name))
+        value = run.attribute(info.name, name)
         if value is None:
             for base in info.bases:
                 inherited = run.module.classes.get(base)
                 if inherited is not None and base != class_name:
-                    value = run.attributes.get((base, name))
+                    value = run.attribute(base, name)
         return value
 
 

@@ -124,13 +124,13 @@ def _assign_attribute(scope: Scope, target: ast.Attribute, value: Value) -> None
         scope.value_of(target.value)
         return
     base = scope.look_up(key.rpartition(".")[0])
-    if base is not None and base.kind == "module" and value[:3] == ("tensor", "cpu", "yes"):
-        value = value._replace(device="unknown")  # a parameter: moved with the module
+    holder = "unknown" if base is None else base.kind
+    held = value.kind == "module" or (holder == "module" and value.grad == "yes")
+    if held and holder in ("module", "object") and value.device == "cpu":
+        value = value._replace(device="unknown")  # moved with what holds it
     scope.bind_part(key, value)
     if key.count(".") == 1 and base is not None and base.class_name in scope.module.classes:
-        attributes = scope.run.attributes
-        at = (base.class_name, target.attr)
-        attributes[at] = join(attributes.get(at), value)
+        scope.run.store(base.class_name, target.attr, value)
 
 
 def _assign_item(scope: Scope, target: ast.Subscript, value: Value, node: ast.expr | None) -> None:

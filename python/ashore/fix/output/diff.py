@@ -19,7 +19,8 @@ def unified(fixed: Fixed) -> str:
 
 
 def _lines(content: bytes) -> list[str]:
-    return content.decode(errors="backslashreplace").replace("\r\n", "\n").split("\n")
+    text = content.decode(errors="backslashreplace").replace("\r\n", "\n")
+    return text.removesuffix("\n").split("\n")
 
 
 def _painted(line: str) -> str:

@@ -30,8 +30,6 @@ def check(run: Run, meeting: ToNumpy) -> Iterator[Site]:
     if gradless:
         value = value._replace(grad="no")
     level = Level.SURE if sure else Level.LIKELY
-    if value.device == "unknown" and not run.module.mentions_device:
-        level = Level.MAYBE  # nothing in this file knows of devices
     changes = [receiver_change(run, meeting.receiver, needed)]
     node: ast.expr = meeting.receiver
     yield make_site(run, meeting, RULE.id, level, node, message, value, changes)

@@ -18,11 +18,12 @@ def check(run: Run, meeting: Dropped) -> Iterator[Site]:
         return
     if value.kind == "tensor" and value.weak:
         return
+    level = Level.SURE if value.kind == "tensor" else Level.MAYBE  # streams detach as well
     target = run.module.source.text(meeting.receiver)
     message = f"the result of `.{meeting.method}()` is dropped; `{target}` stays as it was"
     change = Wrap(run.module.source.span(meeting.node), f"{target} = ", "")
     yield make_site(
-        run, meeting, RULE.id, Level.SURE, meeting.node, message, value, [change], unsafe=True
+        run, meeting, RULE.id, level, meeting.node, message, value, [change], unsafe=True
     )
 
 
