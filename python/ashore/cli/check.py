@@ -102,13 +102,19 @@ def check(
 class FixCommand(click.Command):
     """Hand over to the command that runs the program where `--run` says so."""
 
-    def make_context(self, info_name: str | None, args: list[str], **rest: Any) -> click.Context:
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
         """Make the context of the one command or the other."""
         if "--run" not in args:
-            return super().make_context(info_name, args, **rest)
+            return super().make_context(info_name, args, parent, **extra)
         from ashore.cli.fix_run import fix_run
 
-        return fix_run.make_context(info_name, args, **rest)
+        return fix_run.make_context(info_name, args, parent, **extra)
 
 
 @click.command(
@@ -121,7 +127,7 @@ Examples:
 
 \b
 Exit codes: 0 nothing is left to tell, 1 reports are left (with --diff: or something would
-change), 2 a file could not be read."""
+change), 2 a file could not be read.""",
 )
 @_what_to_tell
 @click.option("--diff", is_flag=True, help="Show what would change and write nothing.")

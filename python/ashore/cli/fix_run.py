@@ -24,7 +24,9 @@ class FixRunCommand(click.Command):
         }
         ours: list[str] = []
         rest = [word for place, word in enumerate(args) if place != args.index("--run")]
-        while rest and rest[0].startswith("-") and rest[0][:2] not in ("-m", "-c") and rest[0] != "-":
+        while (
+            rest and rest[0].startswith("-") and rest[0][:2] not in ("-m", "-c") and rest[0] != "-"
+        ):
             word = rest.pop(0)
             if word == "--":
                 break
@@ -90,8 +92,17 @@ def fix_run(
     if not real:
         _need_emulator()
     what = Program(program, os.getcwd(), None if real else options_of(**machine), max_seconds)
-    result = Session(what, write=not diff, verify=not no_verify, say=_say).go()
-    return _tell(result, diff)
+    if not copy:
+        return _tell(Session(what, write=not diff, verify=not no_verify, say=_say).go(), diff)
+    from ashore.fix.dynamic.copying import brought_back, copied
+    from ashore.fix.edits import Refused
+
+    with copied(what) as (there, root, folder):
+        result = Session(there, write=True, verify=not no_verify, say=_say).go()
+        try:
+            return _tell(brought_back(result, root, folder, write=not diff), diff)
+        except Refused as error:
+            raise CannotRun(str(error)) from error
 
 
 def _need_emulator() -> None:

@@ -54,4 +54,6 @@ def _skeleton(source: Source, rewritten: set[Span]) -> str:
                 return node
             return func.value if func.attr in OPERATIONS else node
 
-    return ast.dump(Strip().visit(ast.parse(source.body.decode())))
+    tree = Strip().visit(ast.parse(source.body.decode()))
+    assert tree is not None
+    return ast.dump(tree)

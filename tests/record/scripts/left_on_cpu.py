@@ -33,4 +33,7 @@ loss.backward()
 print(tuple(kept.shape), math.copysign(1, loss.item()))
 ids = torch.tensor([0, 3])
 table = torch.arange(4)
-print(table[torch.tensor([2, 3], device=device)].tolist(), bool(torch.isfinite(net.inner.weight_ih_l0.grad).all()))
+print(
+    table[torch.tensor([2, 3], device=device)].tolist(),
+    bool(torch.isfinite(net.inner.weight_ih_l0.grad).all()),
+)

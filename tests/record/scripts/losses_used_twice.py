@@ -12,4 +12,8 @@ for step in range(3):
     losses.append(net(x).pow(2).mean())
 mean = np.mean(losses)
 sum(losses).backward()
-print(len(losses), bool(net.weight.grad.abs().sum() > 0), round(float(mean), 2) == round(float(losses[0] + losses[1] + losses[2]) / 3, 2))
+print(
+    len(losses),
+    bool(net.weight.grad.abs().sum() > 0),
+    round(float(mean), 2) == round(float(losses[0] + losses[1] + losses[2]) / 3, 2),
+)

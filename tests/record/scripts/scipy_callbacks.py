@@ -12,4 +12,4 @@ def objective(x):
 
 best = optimize.minimize_scalar(lambda x: objective(x), bounds=(0, 5), method="bounded")
 area, _ = integrate.quad(lambda x: torch.tensor(x, device=device) ** 3, 0, 1)
-print("%.3f %.3f" % (best.x, area))
+print(f"{best.x:.3f} {area:.3f}")

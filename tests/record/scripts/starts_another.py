@@ -5,6 +5,8 @@ import subprocess
 import sys
 
 here = os.path.dirname(os.path.abspath(__file__))
-child = subprocess.run([sys.executable, os.path.join(here, "another.py")], capture_output=True, text=True, check=True)
+child = subprocess.run(
+    [sys.executable, os.path.join(here, "another.py")], capture_output=True, text=True, check=True
+)
 print(child.stdout.strip())
 print("done")

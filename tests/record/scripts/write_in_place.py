@@ -13,7 +13,12 @@ def clip_(tensor):
 
 values = torch.tensor([-1.0, 1.0, 2.0, -3.0], device=device)
 total = clip_(values)
-print(values.min().item(), float(total), values.sort().values.tolist() and values.abs().add(torch.tensor([0.0, 0.0, 0.0, 3.0], device=device)).cpu().numpy())
+print(
+    values.min().item(),
+    float(total),
+    values.sort().values.tolist()
+    and values.abs().add(torch.tensor([0.0, 0.0, 0.0, 3.0], device=device)).cpu().numpy(),
+)
 weights = torch.ones(4, device=device)
 view = weights.numpy()
 view += 1.5

@@ -7,7 +7,9 @@ import re
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])")
-_CLOSE = 2e-3  # relative: sums in another order, float32 against float64, in a few steps of training
+_CLOSE = (
+    2e-3  # relative: sums in another order, float32 against float64, in a few steps of training
+)
 
 
 def same(a: str, b: str) -> bool:
@@ -17,7 +19,8 @@ def same(a: str, b: str) -> bool:
         return True
     if _NUMBER.sub("#", a) != _NUMBER.sub("#", b):
         return False
-    return all(map(_close, _NUMBER.findall(a), _NUMBER.findall(b), strict=True))
+    numbers = zip(_NUMBER.findall(a), _NUMBER.findall(b), strict=True)
+    return all(_close(mine, other) for mine, other in numbers)
 
 
 def begins_with(whole: str, part: str) -> bool:
@@ -54,5 +57,3 @@ def first_difference(a: str, b: str) -> str:
     longer = one[len(two) :] or two[len(one) :]
     what = "is missing" if len(one) > len(two) else "is new"
     return f"{longer[0]!r} {what}" if longer else ""
-
-

@@ -71,8 +71,8 @@ def run(program: Program, record: Settings | None = None) -> Outcome:
             _end(child)
         out.seek(0)
         err.seek(0)
-        texts = [file.read().decode(errors="backslashreplace") for file in (out, err)]
-    return Outcome(code, *texts, monotonic() - began)
+        said, told = (file.read().decode(errors="backslashreplace") for file in (out, err))
+    return Outcome(code, said, told, monotonic() - began)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

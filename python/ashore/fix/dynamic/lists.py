@@ -1,4 +1,4 @@
-"""Where to convert the tensors of a list that went to NumPy: where they are put in, or at the end."""
+"""Where to convert the tensors of a list that met NumPy: where they are put in, or at the end."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def list_changes(
 
 
 def _element_needs(target: Target) -> frozenset[str]:
-    """Return what an element needs: a number where it is one and the CPU would not keep its dtype."""
+    """Return what an element needs: a number with a gradient becomes a plain one."""
     return frozenset({"item"}) if target.scalar and target.grad else target.needs
 
 

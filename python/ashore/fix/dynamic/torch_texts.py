@@ -1,4 +1,5 @@
-"""Changes that are more than a suffix: arrays into modules, tensors on the wrong device or dtype."""
+"""Changes that are more than a suffix: arrays into modules, wrong devices and dtypes, torch's
+functions in the place of NumPy's."""
 
 from __future__ import annotations
 
@@ -70,8 +71,10 @@ def _joined(source: Source, node: ast.Call, name: str) -> tuple[Change, ...] | N
     given = source.text(node.args[0])
     if isinstance(node.args[0], ast.GeneratorExp):
         given = f"[{given.removeprefix('(').removesuffix(')')}]"
-    options = ", ".join(source.text(k.value) if k.arg is None else f"{k.arg}={source.text(k.value)}"
-                        for k in node.keywords)
+    options = ", ".join(
+        source.text(k.value) if k.arg is None else f"{k.arg}={source.text(k.value)}"
+        for k in node.keywords
+    )
     rest = "" if name in _JOINING else f".{name}({options})"
     joined = "cat" if name == "concatenate" else "stack"
     return (Replace(source.span(node), f"torch.{joined}({given}){rest}"),)
@@ -102,7 +105,7 @@ def _change(
 
 
 def _plain(words: str) -> bool:
-    """Tell whether words from a journal are names, dots and calls without arguments of their own."""
+    """Tell whether words from a journal are names, dots and plain calls."""
     if words in ("", "'cpu'"):
         return True
     try:

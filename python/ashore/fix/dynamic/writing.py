@@ -1,4 +1,4 @@
-"""Let what a program writes into `tensor.numpy()` arrive in the tensor, which a copy does not do."""
+"""Let what is written into `tensor.numpy()` arrive in the tensor, which a copy does not do."""
 
 from __future__ import annotations
 
@@ -45,7 +45,12 @@ def write_changes(maker: Maker, note: Note) -> Found:
 
 
 def _after_last_use(
-    source: Source, note: Note, statement: ast.Assign, block: list[ast.stmt], tensor: ast.expr, back: str
+    source: Source,
+    note: Note,
+    statement: ast.Assign,
+    block: list[ast.stmt],
+    tensor: ast.expr,
+    back: str,
 ) -> Found | None:
     if len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
         return None
@@ -141,4 +146,3 @@ def _binds(statement: ast.stmt, name: str) -> bool:
         and one not in kept
         for one in ast.walk(statement)
     )
-

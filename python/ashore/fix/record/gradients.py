@@ -1,7 +1,7 @@
 """Find where a gradient goes through NumPy: there the operation has to become torch's.
 
-In a recording of its own: NumPy's functions that the program calls with a tensor that has a gradient
-are done by torch, and a hook on the result tells whether a backward() came by.
+In a recording of its own: NumPy's functions that the program calls with a tensor that has a
+gradient are done by torch, and a hook on the result tells whether a backward() came by.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from ashore.fix.record.instrument import place_of
 if TYPE_CHECKING:
     from ashore.fix.record.recorder import Recorder
 
-_SAME = """abs absolute exp log log2 log10 log1p expm1 sqrt square sin cos tan tanh sinh cosh arctan sign
-sum mean prod maximum minimum power multiply add subtract divide true_divide negative clip where dot matmul
-outer cumsum max min amax amin std var sigmoid linalg.norm floor ceil stack squeeze reshape transpose""".split()
+_SAME = """abs absolute exp log log2 log10 log1p expm1 sqrt square sin cos tan tanh sinh cosh arctan
+sign sum mean prod maximum minimum power multiply add subtract divide true_divide negative clip
+where dot matmul outer cumsum max min amax amin std var linalg.norm floor ceil stack squeeze reshape
+transpose""".split()
 _OTHER = {"concatenate": "cat", "asarray": "stack", "array": "stack", "max": "amax", "min": "amin"}
 _OF_LISTS = ("sum", "mean", "prod", "max", "min", "stack", "concatenate", "asarray", "array")
 _JOINING = ("stack", "concatenate", "asarray", "array")
@@ -58,7 +59,9 @@ class Gradients:
             if isinstance(first, list | tuple) and first and name in _OF_LISTS:
                 if all(map(_has_gradient, first)):
                     try:
-                        joined = torch.cat(first) if name == "concatenate" else torch.stack([*first])
+                        joined = (
+                            torch.cat(first) if name == "concatenate" else torch.stack([*first])
+                        )
                         made = joined if name in _JOINING else getattr(joined, name)(**kwargs)
                     except (RuntimeError, TypeError):
                         made = None

@@ -1,7 +1,7 @@
 """Compile a file of the user's so that what its expressions hold is known while it runs.
 
-Arguments, elements, stored and returned values become `_ashore_see(number, value)`, NumPy's functions
-`_ashore_call(number, function)(…)`. All nodes keep their positions, so tracebacks stay true.
+Arguments, elements, stored and returned values become `_ashore_see(number, value)`, functions of
+NumPy's `_ashore_call(number, function)(…)`. Nodes keep their positions, so tracebacks stay true.
 """
 
 from __future__ import annotations
@@ -48,6 +48,12 @@ class Instrumented:
     def node(self, number: int) -> ast.AST:
         """Return the expression of a number."""
         return self.nodes[number - self.first]
+
+    def expression(self, number: int) -> ast.expr:
+        """Return an expression by its number, where a statement has none."""
+        node = self.node(number)
+        assert isinstance(node, ast.expr)
+        return node
 
     def fills(self, number: int) -> bool:
         """Tell whether an expression becomes an element of a container, or is returned."""
@@ -127,7 +133,9 @@ class _Instrument(ast.NodeTransformer):
         self._numpy = numpy
 
     def _seen(self, node: Any) -> Any:
-        if node is None or isinstance(node, ast.Constant | ast.Starred | ast.JoinedStr | ast.Lambda):
+        if node is None or isinstance(
+            node, ast.Constant | ast.Starred | ast.JoinedStr | ast.Lambda
+        ):
             return node
         number = self._numbers.get(node)
         return node if number is None else _call(SEE, number, node)

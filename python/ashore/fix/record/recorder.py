@@ -108,12 +108,12 @@ class Recorder:
         self, spot: Spot, note: Note, wanted: Wanted, how: str, needs: set[str], operator: str
     ) -> None:
         node = spot.node
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if how == "numpy" and node.func.attr == "numpy":
-                target = self.target(note, spot.file, node.func.value, wanted.value, needs)
-                target["receiver"] = True
-                self._look_outside(note, wanted, needs)
-                return
+        receiver = node.func if isinstance(node, ast.Call) else None
+        if how == "numpy" and isinstance(receiver, ast.Attribute) and receiver.attr == "numpy":
+            target = self.target(note, spot.file, receiver.value, wanted.value, needs)
+            target["receiver"] = True
+            self._look_outside(note, wanted, needs)
+            return
         for file, found in self._candidates(spot, wanted, operator):
             target = self.target(note, file, found, wanted.value, needs)
             self.fill_in(target, file, found, wanted, needs)
@@ -135,7 +135,7 @@ class Recorder:
         returned = [n for n in self.watch.makers(wanted.value, 0) if self._returned(n)]
         if returned:  # by a function of the user's to the library; the outermost of them
             owner = self.files.of(returned[-1])
-            return [(owner, leaf) for leaf in leaves(owner.node(returned[-1]))]
+            return [(owner, leaf) for leaf in leaves(owner.expression(returned[-1]))]
         if isinstance(node, ast.Call):  # something that the library computed from what was returned
             given = (one for argument in arguments(node) for one in results(file, argument))
             return [(file, one) for one in given if self._is_unsafe(file.numbers[one])]
@@ -210,7 +210,7 @@ class Recorder:
         target["needs"] = sorted({*target["needs"], *needs})
         for number in makers:
             file = self.files.of(number)
-            self.target({"targets": target["fills"]}, file, file.node(number), value, needs)
+            self.target({"targets": target["fills"]}, file, file.expression(number), value, needs)
 
     def _look_outside(self, note: Note, wanted: Wanted, needs: set[str]) -> None:
         """Note which calls around handed the value on: the places to edit for a shared helper."""

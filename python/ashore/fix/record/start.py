@@ -1,4 +1,4 @@
-"""Begin to record in this process: called by our sitecustomize where the environment asks for it."""
+"""Begin to record in this process: called by our sitecustomize where the environment says so."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def start() -> Recorder | None:
         code = _compiled(recorder, path, path)
         return own_get_code(self, name) if code is None else code
 
-    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+    setattr(SourceFileLoader, "get_code", get_code)  # noqa: B010 – mypy has another type for it
     sys.path_hooks.insert(0, lambda entry: _ScriptFinder(recorder, entry))
     from ashore.fix.record.libraries import AFTER_IMPORT
 
@@ -83,7 +83,7 @@ class _ScriptLoader(SourceFileLoader):
         super().__init__("__main__", os.path.abspath(entry))
         self._recorder, self._entry = recorder, entry
 
-    def get_code(self, name: str) -> CodeType:  # type: ignore[override]
+    def get_code(self, name: str) -> CodeType:
         path = os.path.abspath(self._entry)
         sys.path_importer_cache.pop(self._entry, None)
         if sys.path and sys.path[0] == self._entry:

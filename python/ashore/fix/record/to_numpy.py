@@ -9,8 +9,8 @@ from ashore.fix.record.needs import made_safe, needs_of
 from ashore.fix.record.recorder import Recorder
 
 _COMPARED = ("__lt__", "__le__", "__gt__", "__ge__")
-_OPERATORS = """__add__ __sub__ __mul__ __truediv__ __pow__ __matmul__ __radd__ __rsub__ __rmul__ __rtruediv__
-__rfloordiv__ __rmod__ __rpow__ __rmatmul__ __lt__ __le__ __gt__ __ge__"""
+_OPERATORS = """__add__ __sub__ __mul__ __truediv__ __pow__ __matmul__ __radd__ __rsub__
+__rmul__ __rtruediv__ __rfloordiv__ __rmod__ __rpow__ __rmatmul__ __lt__ __le__ __gt__ __ge__"""
 
 
 def hook_tensors(recorder: Recorder, torch: Any) -> None:
@@ -116,7 +116,7 @@ def hook_json(recorder: Recorder) -> None:
         with recorder.at_work():
             return value.tolist()
 
-    json.JSONEncoder.default = default  # type: ignore[method-assign]
+    setattr(json.JSONEncoder, "default", default)  # noqa: B010 – mypy has another type for it
 
 
 def hook_images(recorder: Recorder, image: Any) -> None:

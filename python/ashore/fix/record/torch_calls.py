@@ -14,7 +14,13 @@ from ashore.fix.record.place import device_words, locate
 from ashore.fix.record.recorder import Recorder
 from ashore.fix.record.watch import Wanted
 
-_DTYPE_WORDS = ("same dtype", "expected scalar type", "and weight type", "expected m1 and m2", "dtype")
+_DTYPE_WORDS = (
+    "same dtype",
+    "expected scalar type",
+    "and weight type",
+    "expected m1 and m2",
+    "dtype",
+)
 _MOST_TRIES = 3
 
 
@@ -22,7 +28,7 @@ def hook_calls(recorder: Recorder, torch: Any) -> None:
     """Watch all calls of torch in this thread, and modules in every one."""
     from torch.overrides import TorchFunctionMode
 
-    class Repairing(TorchFunctionMode):  # type: ignore[misc]
+    class Repairing(TorchFunctionMode):
         def __torch_function__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
@@ -43,7 +49,8 @@ def hook_calls(recorder: Recorder, torch: Any) -> None:
                         _record(recorder, value, to, at, name)
                 return done
 
-    Repairing().__enter__()
+    mode: Any = Repairing()
+    mode.__enter__()
     own_backward = torch.autograd.backward
 
     @functools.wraps(own_backward)

@@ -127,9 +127,9 @@ class Wanted:
             for _ in range(_DEEPEST):
                 known = set(self._containers)
                 found = gc.get_referrers(*inner)
-                inner = [
-                    one for one in found if type(one) in _CONTAINERS and id(one) not in known
-                ][:_MOST_REFERRERS]
+                inner = [one for one in found if type(one) in _CONTAINERS and id(one) not in known][
+                    :_MOST_REFERRERS
+                ]
                 self._containers.update((id(one), one) for one in inner)
                 if not inner:
                     break

@@ -1,5 +1,5 @@
-"""Arrays that a tensor gave away: on the CPU both share memory, so what is written to one arrives in
-the other. Under the recorder it does as well, and it is noted that it had to."""
+"""Arrays that a tensor gave away: on the CPU both share memory, and what is written to the one
+arrives in the other. Under the recorder it does as well, and it is noted that it had to."""
 
 from __future__ import annotations
 
