@@ -6,6 +6,9 @@ import math
 import re
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
+_TIME = re.compile(
+    r"\b\d+(?:\.\d+)?\s?(?:[mun]?s|sec|secs|seconds|min|minutes)\b|\b\d+:\d\d(?::\d\d)?(?:\.\d+)?\b"
+)
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 _CLOSE = (
     2e-3  # relative: sums in another order, float32 against float64, in a few steps of training
@@ -23,6 +26,11 @@ def same(a: str, b: str) -> bool:
     return all(_close(mine, other) for mine, other in numbers)
 
 
+def alike(a: str, b: str) -> bool:
+    """Tell whether two outputs say the same but for the numbers."""
+    return _NUMBER.sub("#", _plain(a)) == _NUMBER.sub("#", _plain(b))
+
+
 def begins_with(whole: str, part: str) -> bool:
     """Tell whether an output is the beginning of another, in whole lines."""
     lines = part.splitlines()
@@ -30,7 +38,9 @@ def begins_with(whole: str, part: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return "\n".join(line.rstrip() for line in _ADDRESS.sub("0x", text).strip().splitlines())
+    return "\n".join(
+        line.rstrip() for line in _TIME.sub("(time)", _ADDRESS.sub("0x", text)).strip().splitlines()
+    )
 
 
 def _close(a: str, b: str) -> bool:

@@ -42,10 +42,24 @@ def list_changes(
             _, changes = by_file.setdefault(filling.path, (filling, []))
             changes.append(Convert(filling.span(element), _element_needs(one)))
         return [(file, tuple(changes)) for file, changes in by_file.values()], ""
+    if note.how == "json":
+        return _with_default(source, maker.node(note.spot))
     if not target.flat or target.container not in ("list", "tuple"):
         return [], _MIXED
     suffix = "".join(f".{name}()" for name in OPERATIONS if name in needs)
     return [(source, (Wrap(source.span(node), f"[t{suffix} for t in ", "]"),))], ""
+
+
+def _with_default(
+    source: Source, call: ast.expr | None
+) -> tuple[list[tuple[Source, tuple[Change, ...]]], str]:
+    """Tell json itself what to do with a tensor."""
+    options = [k.arg for k in call.keywords] if isinstance(call, ast.Call) else [None]
+    if not isinstance(call, ast.Call) or {"default", "cls", None} & set(options):
+        return [], _MIXED
+    last = [*call.args, *(keyword.value for keyword in call.keywords)][-1]
+    after = ", default=lambda tensor: tensor.tolist()"
+    return [(source, (Wrap(source.span(last), "", after),))], ""
 
 
 def _element_needs(target: Target) -> frozenset[str]:

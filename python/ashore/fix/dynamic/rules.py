@@ -7,6 +7,16 @@ from ashore.fix.dynamic.notes import Note, Target
 _PLOTTING = ("plt.", "ax.", "axes", "axs", "sns.", "fig.")
 
 
+# What only a run can find, with titles; the rest falls under the static rules.
+RUN_RULES = {
+    "TN206": "json is given a tensor",
+    "TN207": "a NumPy array and a tensor are computed together",
+    "TN208": "a gradient goes through NumPy",
+    "TN302": "tensors of two devices meet",
+    "TN303": "a tensor has another dtype than the model",
+}
+
+
 def rule_of(note: Note, target: Target | None) -> str:
     """Return the id of a note's rule."""
     how, needs = note.how, target.needs if target is not None else note.needs

@@ -27,6 +27,8 @@ def torch_changes(maker: Maker, note: Note) -> list[Found] | None:
     moves = note.extra.get("moves")
     if not isinstance(moves, dict):
         return None
+    if not note.targets:
+        return [(note.spot, (), "what has to be moved was not found in the text")]
     found: list[Found] = []
     for target in note.targets:
         move = moves.get(":".join(map(str, target.spot.at)))

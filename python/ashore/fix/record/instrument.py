@@ -86,16 +86,21 @@ class Files:
 
     def compile(self, path: str, name: str, raw: bytes) -> types.CodeType:
         """Compile a file; raises Unreadable where the file is not one that can be edited."""
+        tree = self.instrument(path, name, raw)
+        code: types.CodeType = compile(tree, name, "exec", dont_inherit=True)
+        return code
+
+    def instrument(self, path: str, name: str, raw: bytes) -> ast.Module:
+        """Return a file's tree to be compiled under a name."""
         source = read_source(path, raw)
         file = Instrumented(source, len(self.in_order) * _PER_FILE)
         tree = ast.parse(source.body.decode())
         same = (node for node in ast.walk(tree) if _has_place(node))
         numbers = {node: number for number, node in enumerate(same, file.first)}
-        tree = _Instrument(numbers, _names_of_numpy(tree)).visit(tree)
-        code: types.CodeType = compile(tree, name, "exec", dont_inherit=True)
+        _Instrument(numbers, _names_of_numpy(tree)).visit(tree)
         self.by_name[name] = file
         self.in_order.append(file)
-        return code
+        return tree
 
     def of(self, number: int) -> Instrumented:
         """Return the file in which an expression stands."""

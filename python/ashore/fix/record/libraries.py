@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from ashore.fix.record.recorder import Recorder
+from ashore.fix.source import Unreadable
 
 
 def _torch(recorder: Recorder, torch: Any) -> None:
@@ -23,7 +26,26 @@ def _image(recorder: Recorder, image: Any) -> None:
     hook_images(recorder, image)
 
 
+def _pytest(recorder: Recorder, rewrite: Any) -> None:
+    """Instrument test modules, which pytest compiles itself; nothing of it goes into its cache."""
+    own = rewrite.rewrite_asserts
+
+    def rewrite_asserts(tree: Any, source: bytes, path: str | None = None, *rest: Any) -> None:
+        name = str(path)
+        if path is not None and recorder.settings.owns(os.path.abspath(name)):
+            try:
+                tree.body = recorder.files.instrument(os.path.abspath(name), name, source).body
+            except Unreadable:
+                pass
+        own(tree, source, path, *rest)
+
+    sys.dont_write_bytecode = True
+    rewrite.rewrite_asserts = rewrite_asserts
+    rewrite._read_pyc = lambda *args, **options: None
+
+
 AFTER_IMPORT: dict[str, Callable[[Recorder, Any], None]] = {
     "torch": _torch,
     "PIL.Image": _image,
+    "_pytest.assertion.rewrite": _pytest,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ashore.fix.record.blame import Spot, arguments, best, spots
@@ -19,17 +19,41 @@ def locate(recorder: Recorder, wanted: Wanted, operand: int | None, method: str)
 
     What is handed through a module's forward() is found at the call of the outermost module.
     """
+    exact = _through_spots(
+        recorder, lambda spot, first: _here(spot, wanted, operand if first else None, method)
+    )
+    if exact is None:
+        exact = _anywhere(recorder, wanted)
+    # What a library made of an argument is moved by moving the argument.
+    return exact or _through_spots(recorder, lambda spot, first: _alike(recorder, spot, wanted))
+
+
+def _through_spots(
+    recorder: Recorder, find: Callable[[Spot, bool], list[ast.expr]]
+) -> Found | None:
     inner: Found | None = None
     first = True
     for spot in spots(recorder.files):
-        found = _here(spot, wanted, operand if first else None, method)
+        found = find(spot, first)
         first = False
         if not found:
             continue
         inner = (spot, spot.file, found)
         if not _handed_through(spot, found):
             return inner
-    return inner or _anywhere(recorder, wanted)
+    return inner
+
+
+def _alike(recorder: Recorder, spot: Spot, wanted: Wanted) -> list[ast.expr]:
+    """Return the arguments of a call that are tensors where the value is."""
+    if not isinstance(spot.node, ast.Call) or not hasattr(wanted.value, "device"):
+        return []
+    found = []
+    for node in arguments(spot.node):
+        value = recorder.watch.value(spot.file.numbers[node])
+        if getattr(value, "device", None) == wanted.value.device and value.ndim:
+            found.append(node)
+    return found
 
 
 def _here(spot: Spot, wanted: Wanted, operand: int | None, method: str) -> list[ast.expr]:

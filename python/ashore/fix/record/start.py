@@ -38,7 +38,13 @@ def start() -> Recorder | None:
     sys.path_hooks.insert(0, lambda entry: _ScriptFinder(recorder, entry))
     from ashore.fix.record.libraries import AFTER_IMPORT
 
-    sys.meta_path.insert(0, _AfterImport({n: _bound(f, recorder) for n, f in AFTER_IMPORT.items()}))
+    later = {}
+    for name, hook in AFTER_IMPORT.items():
+        if name in sys.modules:
+            hook(recorder, sys.modules[name])
+        else:
+            later[name] = _bound(hook, recorder)
+    sys.meta_path.insert(0, _AfterImport(later))
     return recorder
 
 

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+from ashore.fix.record.blame import spots
 from ashore.fix.record.instrument import place_of
 from ashore.fix.record.place import device_words, locate
 from ashore.fix.record.recorder import Recorder
@@ -153,12 +154,17 @@ def _moved(value: Any, moves: Moves) -> Any:
 
 def _record(recorder: Recorder, value: Any, to: dict[str, Any], at: int | None, name: str) -> None:
     """Note that a tensor or an array has to be moved before torch takes it."""
-    found = locate(recorder, Wanted(recorder.watch, value), at, name)
-    if found is None:
-        return
-    spot, file, nodes = found
     array = isinstance(value, recorder.watch.array_type)
     how = "module" if array else "device" if "device" in to else "dtype"
+    found = locate(recorder, Wanted(recorder.watch, value), at, name)
+    if found is None:
+        spot = next(spots(recorder.files), None)
+        if spot is not None:
+            note = recorder.note_at(spot, how)
+            note.setdefault("moves", {})
+            recorder.tell(note)
+        return
+    spot, file, nodes = found
     note = recorder.note_at(spot, how)
     wanted = Wanted(recorder.watch, value)
     for node in nodes:

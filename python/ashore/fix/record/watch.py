@@ -87,6 +87,11 @@ class Watch:
             return []
         return list({n: None for n, into in known[1] if into in (0, container)})
 
+    def value(self, number: int) -> Any:
+        """Return the tensor or array that an expression held last, if it lives."""
+        last = self.last.get(number)
+        return None if last is None or isinstance(last, int) else last()
+
     def mixed(self, number: int) -> bool:
         """Tell whether an expression has held tensors and other things."""
         return self.kinds.get(number, 0) == TENSOR | OTHER
