@@ -1,7 +1,7 @@
 """Programs that fail on a GPU, repaired by `ashore fix --run`: each prints then what it should.
 
-A script says it in `# prints:` lines; `# untouched:` is text that must stay as it is, `# part of` marks
-a file that another one uses. Some would break if every tensor simply got
+A script says it in `# prints:` lines; `# untouched:` is text that must stay as it is, `# part of`
+marks a file that another one uses. Some would break if every tensor simply got
 `.detach().cpu().numpy()`.
 """
 

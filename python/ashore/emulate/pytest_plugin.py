@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ashore.fix.dynamic.recorded_tests import RecordedTests
 
-_RECORDED = pytest.StashKey["RecordedTests"]()
+_RECORDED: pytest.StashKey[RecordedTests] = pytest.StashKey()
 _OPTIONS = pytest.StashKey[Options]()
 _OFF = {"": False, "0": False, "false": False, "no": False, "off": False}
 

@@ -1,6 +1,5 @@
 # prints: 0.000 1.000
 # prints: [0.0, 2.0, 4.0]
-import numpy as np
 import torch
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -25,7 +25,7 @@ def show(ax, image):
 
 
 fig, axes = plt.subplots(1, 2)
-shapes = [show(ax, image) for ax, image in zip(axes, images.detach())]
+shapes = [show(ax, image) for ax, image in zip(axes, images[:2].detach(), strict=True)]
 axes[0].hist(images.flatten().detach(), bins=4)
 plt.close(fig)
 print("shown", tuple(shapes[0]))

@@ -10,5 +10,7 @@ for value in (0.3, 0.2, 0.1):
     losses.append(loss)
     if loss < best:
         best = loss
-print("best", int(np.argmin(losses)), round(best.item(), 2), [round(l.item(), 1) for l in losses])
+print(
+    "best", int(np.argmin(losses)), round(best.item(), 2), [round(one.item(), 1) for one in losses]
+)
 print(bool(np.isnan(losses[-1])), np.round(np.percentile(losses, 0), 1))

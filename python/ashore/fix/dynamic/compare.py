@@ -20,7 +20,7 @@ def same(a: str, b: str) -> bool:
     a, b = _plain(a), _plain(b)
     if a == b:
         return True
-    if _NUMBER.sub("#", a) != _NUMBER.sub("#", b):
+    if _shape(a) != _shape(b):
         return False
     numbers = zip(_NUMBER.findall(a), _NUMBER.findall(b), strict=True)
     return all(_close(mine, other) for mine, other in numbers)
@@ -28,7 +28,12 @@ def same(a: str, b: str) -> bool:
 
 def alike(a: str, b: str) -> bool:
     """Tell whether two outputs say the same but for the numbers."""
-    return _NUMBER.sub("#", _plain(a)) == _NUMBER.sub("#", _plain(b))
+    return _shape(a) == _shape(b)
+
+
+def _shape(text: str) -> str:
+    """Return a text with a mark for each number, and without the spaces that line numbers up."""
+    return "".join(_NUMBER.sub("#", _plain(text)).split())
 
 
 def begins_with(whole: str, part: str) -> bool:

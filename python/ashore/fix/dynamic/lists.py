@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ashore.fix.dynamic.notes import Note, Target
-from ashore.fix.sites import OPERATIONS, Change, Convert, Wrap
+from ashore.fix.sites import OPERATIONS, Change, Convert, Replace, Wrap
 from ashore.fix.source import Source
 
 if TYPE_CHECKING:
@@ -58,8 +58,10 @@ def _with_default(
     if not isinstance(call, ast.Call) or {"default", "cls", None} & set(options):
         return [], _MIXED
     last = [*call.args, *(keyword.value for keyword in call.keywords)][-1]
-    after = ", default=lambda tensor: tensor.tolist()"
-    return [(source, (Wrap(source.span(last), "", after),))], ""
+    whole, end = source.span(call), source.span(last).end
+    before, after = source.body[whole.start : end].decode(), source.body[end : whole.end].decode()
+    text = f"{before}, default=lambda tensor: tensor.tolist(){after}"
+    return [(source, (Replace(whole, text),))], ""
 
 
 def _element_needs(target: Target) -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ashore.fix.record.recorder import Recorder
@@ -33,10 +34,8 @@ def _pytest(recorder: Recorder, rewrite: Any) -> None:
     def rewrite_asserts(tree: Any, source: bytes, path: str | None = None, *rest: Any) -> None:
         name = str(path)
         if path is not None and recorder.settings.owns(os.path.abspath(name)):
-            try:
+            with suppress(Unreadable):
                 tree.body = recorder.files.instrument(os.path.abspath(name), name, source).body
-            except Unreadable:
-                pass
         own(tree, source, path, *rest)
 
     sys.dont_write_bytecode = True
