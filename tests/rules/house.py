@@ -79,7 +79,7 @@ ROOMS = """
     emulator/**
     python/ashore/**.py python/ashore/fix/facts/*.toml python/ashore/fix/pages/*.md
     python/ashore/_core.pyi python/ashore/_core.pat python/ashore/py.typed
-    tests/CMakeLists.txt tests/conftest.py tests/src/** tests/python/** tests/fix/**
+    tests/CMakeLists.txt tests/conftest.py tests/src/** tests/python/** tests/fix/** tests/record/**
     tests/emulator/** tests/torch/** tests/bench/** tests/examples/** tests/docs/**
     tests/support/** tests/data/** tests/rules/** tests/install/**
     bench/** fuzz/** examples/**

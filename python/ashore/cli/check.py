@@ -99,19 +99,40 @@ def check(
     return 1 if outcome.reports else 2 if faults else 0
 
 
+class FixCommand(click.Command):
+    """Hand over to the command that runs the program where `--run` says so."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Make the context of the one command or the other."""
+        if "--run" not in args:
+            return super().make_context(info_name, args, parent, **extra)
+        from ashore.cli.fix_run import fix_run
+
+        return fix_run.make_context(info_name, args, parent, **extra)
+
+
 @click.command(
+    cls=FixCommand,
     epilog="""\b
 Examples:
   ashore fix --diff train.py         only show what would change
   ashore fix src
+  ashore fix --run train.py          find the places by running; see ashore fix --run --help
 
 \b
 Exit codes: 0 nothing is left to tell, 1 reports are left (with --diff: or something would
-change), 2 a file could not be read."""
+change), 2 a file could not be read.""",
 )
 @_what_to_tell
 @click.option("--diff", is_flag=True, help="Show what would change and write nothing.")
 @click.option("--unsafe", is_flag=True, help="Repair also what changes the program's results.")
+@click.option("--run", is_flag=True, help="Find the places by running SCRIPT [ARGS].")
 def fix(
     paths: tuple[str, ...],
     level: str | None,
@@ -119,6 +140,7 @@ def fix(
     ignore: tuple[str, ...],
     diff: bool,
     unsafe: bool,
+    run: bool,
 ) -> int:
     """Repair where tensors and NumPy meet wrongly, in place.
 

@@ -16,6 +16,9 @@ from ashore.emulate._options import MOST_DEVICES, Options, device_count, size_by
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
+    from ashore.fix.dynamic.recorded_tests import RecordedTests
+
+_RECORDED: pytest.StashKey[RecordedTests] = pytest.StashKey()
 _OPTIONS = pytest.StashKey[Options]()
 _OFF = {"": False, "0": False, "false": False, "no": False, "off": False}
 
@@ -63,6 +66,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="Memory of each emulated GPU, such as 512MiB; 8GiB by default.",
     )
+    group.addoption(
+        "--record-fixes",
+        action="store_true",
+        help="Record where tensors and NumPy meet wrongly, go on, and show the repairs at the end.",
+    )
     parser.addini("emulate_gpu", "Number of emulated GPUs to run on.", default="0")
     parser.addini("emulate_memory", "Memory of each emulated GPU.", default="8GiB")
     parser.addini("emulate_late_copies", "Let non_blocking copies arrive late.", default="true")
@@ -84,6 +92,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         options = _wanted(early_config)
     except ValueError as error:
         raise pytest.UsageError(f"emulated GPU: {error}") from error
+    if early_config.known_args_namespace.record_fixes and "ASHORE_RECORD" not in os.environ:
+        from ashore.fix.dynamic.recorded_tests import RecordedTests
+
+        early_config.stash[_RECORDED] = RecordedTests(early_config.rootpath)
     late = "torch" in sys.modules and not _is_emulated()
     if late and os.environ.get("ASHORE_EMULATE", "0") not in ("", "0"):
         raise pytest.UsageError(
@@ -201,7 +213,12 @@ def _is_emulated() -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    """Say aloud how many tests were left out for want of a GPU."""
+    """Show the repairs; say aloud how many tests were left out for want of a GPU."""
+    recorded = terminalreporter.config.stash.get(_RECORDED, None)
+    if recorded is not None:
+        terminalreporter.section("ashore: repairs")
+        for line in recorded.lines():
+            terminalreporter.write_line(line)
     reasons: dict[str, int] = {}
     for report in terminalreporter.stats.get("skipped", []):
         longrepr = report.longrepr

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ashore.fix.edits import Edit, Side, Span
-from ashore.fix.sites import OPERATIONS, Convert, Level, Replace, Site, Wrap
+from ashore.fix.sites import OPERATIONS, PLAIN, Convert, Level, Replace, Site, Wrap
 from ashore.fix.source import Source
 
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Dict, ast.ListComp)
@@ -97,8 +97,9 @@ def _converting(
 ) -> list[Edit]:
     """Return the edits that put conversions behind an expression."""
     edits: list[Edit] = []
-    if "item" in operations:
-        operations = frozenset({"item"})
+    plain = [name for name in PLAIN if name in operations]
+    if plain:
+        operations = frozenset(plain[:1])
     elif "detach" in operations:
         moved = _cpu_in_chain(node)
         if moved is not None:  # people write `.detach().cpu()`, in this order

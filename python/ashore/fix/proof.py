@@ -36,12 +36,15 @@ def _skeleton(source: Source, rewritten: set[Span]) -> str:
     """Return a tree as text, without conversions and with a blank for what is written anew."""
 
     class Strip(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> ast.AST:
+        def visit(self, node: ast.AST) -> ast.AST | None:
             if isinstance(node, ast.expr) and rewritten and source.span(node) in rewritten:
                 return ast.Name("rewritten")
-            if isinstance(node, ast.stmt) and rewritten and source.span(node) in rewritten:
-                return ast.Pass()
-            visited: ast.AST = super().visit(node)
+            if isinstance(node, ast.stmt) and rewritten:
+                start, end = source.span(node)
+                for span in rewritten:
+                    if span.start <= start and end <= span.end:  # one statement may become several
+                        return ast.Pass() if start == span.start else None
+            visited: ast.AST | None = super().visit(node)
             return visited
 
         def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -51,4 +54,6 @@ def _skeleton(source: Source, rewritten: set[Span]) -> str:
                 return node
             return func.value if func.attr in OPERATIONS else node
 
-    return ast.dump(Strip().visit(ast.parse(source.body.decode())))
+    tree = Strip().visit(ast.parse(source.body.decode()))
+    assert tree is not None
+    return ast.dump(tree)

@@ -51,20 +51,21 @@ def repair(
         planned = plan(source, sites, level, unsafe)
         if not planned.edits:
             return Repair(source, tuple(repaired), tuple(sites))
-        new = _edited(source, planned)
-        prove(source, new, planned.edits, planned.rewritten)
+        new = edited(source, planned)
         repaired += planned.sites
         source = new
     raise Refused("each repair asks for another one")
 
 
-def _edited(source: Source, planned: Plan) -> Source:
+def edited(source: Source, planned: Plan) -> Source:
+    """Return the file with the edits made and proven; raises Refused."""
     try:
         new = read_source(source.path, source.edited(planned.edits))
     except Unreadable as error:
         raise Refused(f"the edited text would not be Python ({error})") from error
     if new.body != apply(source.body, planned.edits):
         raise Refused("the edited text would not be what was planned")
+    prove(source, new, planned.edits, planned.rewritten)
     return new
 
 

@@ -27,7 +27,8 @@ class Level(IntEnum):
 
 
 # What can be appended to an expression, in the order in which it must stand.
-OPERATIONS = ("detach", "cpu", "float", "numpy", "item")
+OPERATIONS = ("detach", "cpu", "float", "resolve_conj", "resolve_neg", "numpy", "item", "tolist")
+PLAIN = ("item", "tolist")  # these need nothing before them
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,8 @@ def _install() -> None:
             _load("ashore.emulate._report").promise_report(where)
         if os.environ.get("ASHORE_EXPLAIN", "") not in ("", "0"):
             _explain_errors()
+    if os.environ.get("ASHORE_RECORD"):
+        _load("ashore.fix.record.start").start()
 
 
 def _explain_errors() -> None:
