@@ -3,6 +3,7 @@
 #pragma once
 
 #include "arrival.hpp"
+#include "convert/convert.hpp"
 #include "request.hpp"
 
 namespace ashore::python {
@@ -41,7 +42,7 @@ PyObject* tensor_to_torch(PyObject* tensor, const TorchRequest& request);
 
 /// Write the values of a host arrival into memory that exists (any dtype the core can cast to, any
 /// strides). Releases the GIL for large ones. Returns false with an error set.
-bool write_values(const Arrival& arrival, const ArrayView& destination);
+bool write_values(const Arrival& arrival, const ArrayView& destination, Memory memory);
 
 /// Convert a plain tensor that looks fresh (never shared before) by its own .numpy(), which costs
 /// least and locks the storage on the way. Nothing, without an error, where that is not the way:

@@ -72,7 +72,7 @@ PyObject* fill_out(const Arrival& arrival, const NumpyRequest& request, const Op
   Layout layout;
   ArrayView destination;
   view_array(out, *type, layout, destination);
-  if (!write_values(arrival, destination)) return nullptr;
+  if (!write_values(arrival, destination, Memory::kReused)) return nullptr;
   return Py_NewRef(request.out);
 }
 
@@ -139,7 +139,7 @@ PyObject* copy(const Arrival& arrival, const Plan& plan) {
   ArrayView destination;
   Ref array = Ref::steal(new_array(arrival.facts.view.layout, plan.order, plan.to,
                                    plan.to_byte_swapped, layout, destination));
-  if (!array || !write_values(arrival, destination)) return nullptr;
+  if (!array || !write_values(arrival, destination, Memory::kFresh)) return nullptr;
   return array.release();
 }
 
@@ -170,12 +170,12 @@ bool check_numpy_dtype(const Arrival& arrival, const Options& options) {
   return false;
 }
 
-bool write_values(const Arrival& arrival, const ArrayView& destination) {
+bool write_values(const Arrival& arrival, const ArrayView& destination, Memory memory) {
   const SourceFacts& facts = arrival.facts;
   if (!arrival.plain && !is_where_it_was(arrival)) return false;
   const WithoutGil released(static_cast<std::size_t>(count_elems(facts.view.layout)) *
                             size_bytes(destination.dtype));
-  const Status status = convert(facts.view, destination, {facts.conjugated, facts.negated});
+  const Status status = convert(facts.view, destination, {facts.conjugated, facts.negated}, memory);
   if (status.ok()) return true;
   raise(status);
   return false;

@@ -180,7 +180,7 @@ PyObject* copy(const Torch& torch, const Arrival& arrival, const Plan& plan) {
   Ref tensor = new_tensor(torch, plan.to, layout.view(), address);
   if (!tensor || !is_where_it_was(arrival)) return nullptr;
   const ArrayView destination{address, plan.to, false, false, layout.view()};
-  return write_values(arrival, destination) ? tensor.release() : nullptr;
+  return write_values(arrival, destination, Memory::kFresh) ? tensor.release() : nullptr;
 }
 
 // Whether PyTorch has the dtype, with the way out in the message.

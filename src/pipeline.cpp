@@ -144,7 +144,7 @@ Result<dlpack::ManagedTensorVersioned*> to_dlpack(const HostArray& array) {
 Status convert_into(ArrayView source, ArrayView destination) {
   Status status = check_view(source, "source");
   if (status.ok()) status = check_view(destination, "destination");
-  if (status.ok()) status = convert(source, destination);
+  if (status.ok()) status = convert(source, destination, {}, Memory::kReused);
   return status;
 }
 

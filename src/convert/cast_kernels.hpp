@@ -55,6 +55,19 @@ struct Store {
   }
 };
 
+/// From dtype to dtype without a stop at the hub.
+template <DType kFrom, DType kTo>
+struct Direct {
+  ASHORE_INLINE static void run(const char* __restrict from, char* __restrict to,
+                                std::size_t count) noexcept {
+    using From = typename lanes::Lane<kFrom>::Bits;
+    using To = typename lanes::Lane<kTo>::Bits;
+    for (std::size_t i = 0; i < count; ++i) {
+      write<To>(to, i, lanes::Lane<kTo>::encode(lanes::Lane<kFrom>::decode(read<From>(from, i))));
+    }
+  }
+};
+
 #if defined(__x86_64__)
 }  // namespace ashore
 
@@ -117,10 +130,27 @@ constexpr void fill_casts(CastKernels& casts) {
   }
 }
 
+/// The pairs that are worth a kernel of their own: narrow integers into each other and into floats,
+/// where the way over a block of the hub's numbers is longer than the work.
+template <host::SimdLevel kLevel, DType kFrom, DType... kTo>
+constexpr void fill_direct(CastKernels& casts) {
+  ((casts.direct[static_cast<std::size_t>(kFrom)][static_cast<std::size_t>(kTo)] =
+        kFrom == kTo ? nullptr : kRow<kLevel, Direct<kFrom, kTo>>),
+   ...);
+}
+template <host::SimdLevel kLevel, DType... kFrom>
+constexpr void fill_all_direct(CastKernels& casts) {
+  (fill_direct<kLevel, kFrom, DType::kBool, DType::kInt8, DType::kUInt8, DType::kInt16,
+               DType::kUInt16, DType::kInt64, DType::kFloat32, DType::kFloat64>(casts),
+   ...);
+}
+
 template <host::SimdLevel kLevel, std::size_t... kIndex>
 constexpr CastKernels make_casts(std::index_sequence<kIndex...>) {
   CastKernels casts{};
   (fill_casts<kLevel, static_cast<DType>(kIndex)>(casts), ...);
+  fill_all_direct<kLevel, DType::kBool, DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16>(
+      casts);
   return casts;
 }
 

@@ -19,8 +19,14 @@ constexpr std::size_t kDirectBytes = std::size_t{128} << 10;
 constexpr std::size_t kTransposeCols = 256;
 // Rows of a transposed tile: a cache line of the source.
 constexpr std::size_t kTransposeRowBytes = 64;
+// Columns of such a tile in the scratch, for items of 4 bytes and more: there the source's lines,
+// asked for ahead, count alone, and four that follow each other cost less than four apart.
+constexpr std::size_t kScratchCols = 64;
 // Rows at least this long are cast from where they are.
 constexpr std::size_t kLongRowElems = 256;
+
+// Rows of a copy, in bytes, at least this long are streamed.
+constexpr std::size_t kLeastStreamedRow = 512;
 
 std::int64_t magnitude(std::int64_t stride) noexcept { return stride < 0 ? -stride : stride; }
 
@@ -69,15 +75,48 @@ Choice choose(const Walk& walk, std::int64_t from_item, std::int64_t to_item,
   return {Pattern::kTranspose, closest};
 }
 
+// Say whether a copy is streamed: where as much is read as written, in order, and whole lines are
+// written.
+bool pays_to_stream(const Move& move, std::size_t item) noexcept {
+  const std::size_t row_bytes = move.whole.cols * item;
+  const bool is_one_run = move.whole.destination_row == static_cast<std::ptrdiff_t>(row_bytes);
+  switch (move.pattern) {
+    case Pattern::kRows:
+      return row_bytes >= kLeastStreamedRow;
+    case Pattern::kReverse:
+    case Pattern::kFill:
+    case Pattern::kTranspose:
+      return (is_one_run ? move.whole.rows * row_bytes : row_bytes) >= kLeastStreamedRow;
+    default:
+      return false;
+  }
+}
+
+Way choose_way(const Move& move, const RowWriter& writer) noexcept {
+  if (writer.is_copy()) {
+    if (!writer.streams() || !pays_to_stream(move, writer.to_item())) return Way::kDirect;
+    return move.pattern == Pattern::kRows ? Way::kInRows : Way::kScratch;
+  }
+  // Long rows of the source are cast from where they are.
+  const bool has_long_rows = move.pattern == Pattern::kRows && move.whole.cols >= kLongRowElems;
+  return has_long_rows ? Way::kInRows : Way::kScratch;
+}
+
 void choose_tile(Move& move, std::size_t from_item) noexcept {
   const auto fit = [](std::size_t want, std::size_t have) {
     return std::clamp<std::size_t>(want, 1, have);
   };
-  const std::size_t bytes = move.by_scratch ? kScratchBytes : kDirectBytes;
+  const bool by_scratch = move.way == Way::kScratch;
+  const std::size_t bytes = by_scratch ? kScratchBytes : kDirectBytes;
   const std::size_t elems = bytes / from_item;
   const std::size_t rows = move.whole.rows, cols = move.whole.cols;
   switch (move.pattern) {
     case Pattern::kTranspose:
+      if (by_scratch && from_item >= 4) {
+        move.tile_cols = fit(kScratchCols, cols);
+        move.tile_rows = fit(elems / kScratchCols, rows);
+        break;
+      }
       move.tile_cols = fit(kTransposeCols, cols);
       move.tile_rows = fit(kTransposeRowBytes / from_item, rows);
       // Few columns leave room for more rows.
@@ -99,16 +138,15 @@ void choose_tile(Move& move, std::size_t from_item) noexcept {
 
 }  // namespace
 
-void choose_move(const Walk& walk, std::size_t from_item, std::size_t to_item, bool is_copy,
-                 Move& move) noexcept {
-  move.by_scratch = !is_copy;
+void choose_move(const Walk& walk, const RowWriter& writer, Move& move) noexcept {
+  const std::size_t from_item = writer.from_item(), to_item = writer.to_item();
   move.outer.ndim = 0;
   move.outer.empty = walk.empty;
   move.outer.source_offset = walk.source_offset;
   move.outer.destination_offset = walk.destination_offset;
   const auto from_step = static_cast<std::ptrdiff_t>(from_item);
   const auto to_step = static_cast<std::ptrdiff_t>(to_item);
-  move.whole = {nullptr, 0, from_step, nullptr, 0, 1, 1};
+  move.whole = {nullptr, 0, from_step, nullptr, 0, 1, 1, false};
   move.pattern = Pattern::kRows;
   if (from_item > kMostTileItem || to_item > kMostTileItem) {
     move.pattern = Pattern::kScattered;
@@ -116,7 +154,7 @@ void choose_move(const Walk& walk, std::size_t from_item, std::size_t to_item, b
   }
   if (walk.ndim > 0) {
     const int last = walk.ndim - 1;
-    const Choice choice = choose(walk, from_step, to_step, move.by_scratch);
+    const Choice choice = choose(walk, from_step, to_step, !writer.is_copy());
     move.pattern = choice.pattern;
     if (move.pattern == Pattern::kScattered) return;
     move.whole.cols = static_cast<std::size_t>(walk.shape[last]);
@@ -135,8 +173,7 @@ void choose_move(const Walk& walk, std::size_t from_item, std::size_t to_item, b
       ++outer.ndim;
     }
   }
-  // Long rows of the source are cast from where they are.
-  if (move.pattern == Pattern::kRows && move.whole.cols >= kLongRowElems) move.by_scratch = false;
+  move.way = choose_way(move, writer);
   choose_tile(move, from_item);
 }
 

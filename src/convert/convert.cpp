@@ -87,6 +87,7 @@ void convert_compact(const RowWriter& writer, const char* source, char* destinat
   const std::size_t item_bytes = writer.from_item() + writer.to_item();
   if (!pays_for_threads(count * item_bytes)) {
     writer.write(source, destination, count);
+    writer.finish();
     return;
   }
   // Pieces begin on cache lines, large ones on huge pages of the destination: two threads that
@@ -101,6 +102,7 @@ void convert_compact(const RowWriter& writer, const char* source, char* destinat
     if (begin == end) return;
     writer.write(source + begin * writer.from_item(), destination + begin * writer.to_item(),
                  end - begin);
+    writer.finish();
   });
 }
 
@@ -125,6 +127,16 @@ void convert_runs(const RowWriter& writer, const Walk& walk, const void* source,
     part.destination_offset += static_cast<std::int64_t>(begin) * walk.destination_strides[0];
     walk_runs(part, source, destination, step, &writer);
   });
+}
+
+// Say whether what is written goes past the caches: into large memory that is in use already, so
+// that the CPU need not fetch its lines first. Casts that read more than they write gain nothing.
+bool pays_to_stream(const CastJob& job, std::size_t count, Memory memory) noexcept {
+  constexpr std::size_t kStreamedBytes = std::size_t{16} << 20;
+  const std::size_t to_item = size_bytes(job.to);
+  if (memory == Memory::kPassed) return true;
+  return memory == Memory::kReused && size_bytes(job.from) <= to_item &&
+         count * to_item >= kStreamedBytes;
 }
 
 // What is done with two layouts: one compact run, or a move over a walk.
@@ -155,15 +167,16 @@ void choose_route(const RowWriter& writer, LayoutView source, LayoutView destina
   // Threads must not write to the same place.
   const bool alone = !pays_for_threads(bytes) || has_internal_overlap(destination, to_step);
   route.shared_bytes = alone ? 0 : bytes;
-  choose_move(route.walk, writer.from_item(), writer.to_item(), writer.is_copy(), route.move);
+  choose_move(route.walk, writer, route.move);
 }
 
 // Convert between arrays that do not overlap and were checked.
-void convert_disjoint(const ArrayView& source, const ArrayView& destination, const CastJob& job) {
-  const RowWriter writer(job);
+void convert_disjoint(const ArrayView& source, const ArrayView& destination, const CastJob& job,
+                      Memory memory) {
   const auto* const from = static_cast<const char*>(source.data);
   auto* const to = static_cast<char*>(destination.data);
   const auto count = static_cast<std::size_t>(count_elems(source.layout));
+  const RowWriter writer(job, pays_to_stream(job, count, memory));
   if (is_compact_pair(writer, source.layout, destination.layout)) {
     convert_compact(writer, from, to, count);
     return;
@@ -190,7 +203,7 @@ CastJob make_job(const ArrayView& source, const ArrayView& destination,
 
 }  // namespace
 
-Status convert(ArrayView source, ArrayView destination, Transform transform) {
+Status convert(ArrayView source, ArrayView destination, Transform transform, Memory memory) {
   Status status = check(source, destination);
   if (!status.ok()) return status;
   if (count_elems(source.layout) == 0) return {};
@@ -204,7 +217,7 @@ Status convert(ArrayView source, ArrayView destination, Transform transform) {
   const Span to = span_of(destination);
   const CastJob job = make_job(source, destination, transform);
   if (from.end <= to.begin || to.end <= from.begin) {
-    convert_disjoint(source, destination, job);
+    convert_disjoint(source, destination, job, memory);
     return {};
   }
 
@@ -224,8 +237,8 @@ Status convert(ArrayView source, ArrayView destination, Transform transform) {
   ArrayView copy = source;
   copy.data = buffer->get();
   copy.layout = layout.view();
-  convert_disjoint(source, copy, {source.dtype, source.dtype});
-  convert_disjoint(copy, destination, job);
+  convert_disjoint(source, copy, {source.dtype, source.dtype}, Memory::kFresh);
+  convert_disjoint(copy, destination, job, memory);
   return {};
 }
 

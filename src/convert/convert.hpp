@@ -16,6 +16,13 @@ struct Transform {
   bool negate = false;  ///< times -1; integers wrap in their own width
 };
 
+/// What is known of the destination's memory.
+enum class Memory : std::uint8_t {
+  kFresh,   ///< perhaps never touched: its first use brings it into the caches anyhow
+  kReused,  ///< a caller's, written before: large results go past the caches
+  kPassed,  ///< results of any size go past the caches (for tests)
+};
+
 /// Say whether `convert` goes from one dtype to the other: everywhere but from complex to real, and
 /// from or to an opaque dtype.
 bool cast_exists(DType from, DType to) noexcept;
@@ -34,7 +41,8 @@ bool cast_exists(DType from, DType to) noexcept;
 ///
 /// Fails with kInvalid (shapes differ, read-only destination, null data behind elements),
 /// kUnsupported (no such cast) or kNoMemory (overlap, and no room for the copy).
-Status convert(ArrayView source, ArrayView destination, Transform transform = {});
+Status convert(ArrayView source, ArrayView destination, Transform transform = {},
+               Memory memory = Memory::kFresh);
 
 /// Return in a few words how `convert` would go about it: the layout kernel (see tile.hpp;
 /// "compact" for one run), what is done with the elements, the level of vector instructions, and

@@ -48,6 +48,9 @@ struct Chain {
 
 Chain find_chain(DType from, DType to) noexcept {
   const CastKernels& casts = kernels().casts;
+  const RowKernel direct =
+      casts.direct[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+  if (direct != nullptr) return {0, direct, nullptr, nullptr};
   const DType part = part_dtype(from);
   const Hub hub = hub_of(part);
   const DType hub_dtype = kHubDTypes[static_cast<int>(hub)];

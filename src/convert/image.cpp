@@ -98,7 +98,7 @@ void write_block(const Pixels& pixels, const ByteMaker& maker) {
   kernels().tiles.of[static_cast<int>(Pattern::kInterleave)][0](
       {reinterpret_cast<const char*>(planes), 1, kBlockPixels,
        reinterpret_cast<char*>(pixels.destination), pixels.channels, pixels.count,
-       static_cast<std::size_t>(pixels.channels)});
+       static_cast<std::size_t>(pixels.channels), false});
 }
 
 // The four axes with rows and columns as one where they continue each other, and with channels that

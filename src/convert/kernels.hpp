@@ -26,6 +26,7 @@ struct CastKernels {
   RowKernel load[kConvertibleCount];              ///< from the dtype to its hub; null: no hub
   RowKernel store[kHubCount][kConvertibleCount];  ///< from a hub to the dtype; null: none, or
                                                   ///< by way of float
+  RowKernel direct[kConvertibleCount][kConvertibleCount];  ///< from dtype to dtype; mostly null
 };
 
 /// Kernels that turn the bytes of parts of 2, 4 and 8 bytes, by the logarithm of that minus 1.
@@ -40,6 +41,7 @@ struct Kernels {
   CastKernels casts;
   TileKernels tiles;
   RowKernel swaps[kSwapCount];
+  RowKernel stream;  ///< of whole cache lines to whole cache lines, past the caches
   QuantiseKernel quantise_float;
   QuantiseKernel quantise_double;
 };

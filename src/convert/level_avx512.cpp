@@ -1,6 +1,7 @@
 // The kernels of one level: AVX-512.
 #include "convert/cast_kernels.hpp"
 #include "convert/image_kernels.hpp"
+#include "convert/stream_kernels.hpp"
 #include "convert/swap_kernels.hpp"
 #include "convert/tile_kernels.hpp"
 
@@ -15,6 +16,7 @@ extern constexpr Kernels kAvx512Kernels{
     make_casts<kLevel>(),
     make_tiles<host::SimdLevel::kAvx2>(),  // wider shuffles, over more cache lines, are slower
     {kSwap<kLevel, std::uint16_t>, kSwap<kLevel, std::uint32_t>, kSwap<kLevel, std::uint64_t>},
+    kStream<kLevel>,
     kQuantise<kLevel, float>,
     kQuantise<kLevel, double>};
 

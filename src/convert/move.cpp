@@ -74,6 +74,7 @@ void write_by_scratch(const Tile& tile, TileKernel kernel, const RowWriter& writ
   Tile gathered = tile;
   gathered.destination = scratch;
   gathered.destination_row = static_cast<std::ptrdiff_t>(row_bytes);
+  gathered.to_scratch = true;
   kernel(gathered);
   if (tile.destination_row == static_cast<std::ptrdiff_t>(tile.cols * writer.to_item())) {
     writer.write(scratch, tile.destination, tile.rows * tile.cols);
@@ -114,14 +115,18 @@ void carry_out(const Move& move, const RowWriter& writer, const void* source, vo
     alignas(64) char scratch[kScratchBytes];
     for (std::size_t i = begin; i < end; ++i, position.advance()) {
       const Tile tile = position.tile(from, to, writer.to_item());
-      if (move.by_scratch) {
-        write_by_scratch(tile, kernel, writer, scratch);
-      } else if (writer.is_copy()) {
-        kernel(tile);
-      } else {
-        write_rows(tile, writer);
+      switch (move.way) {
+        case Way::kDirect:
+          kernel(tile);
+          break;
+        case Way::kScratch:
+          write_by_scratch(tile, kernel, writer, scratch);
+          break;
+        case Way::kInRows:
+          write_rows(tile, writer);
       }
     }
+    writer.finish();
   };
   if (shared_bytes == 0) {
     run(0, tiles);

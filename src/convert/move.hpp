@@ -12,20 +12,26 @@
 
 namespace ashore {
 
+/// How the elements of a tile get to their place.
+enum class Way : std::uint8_t {
+  kDirect,   ///< the tile kernel puts them there
+  kScratch,  ///< the tile kernel puts them together in a scratch, and they are written from there
+  kInRows,   ///< rows are written from where they are
+};
+
 /// A walk cut into tiles: two of its axes are the rows and columns of the tiles, the others are
 /// stepped over outside.
 struct Move {
   Pattern pattern = Pattern::kRows;
-  bool by_scratch = false;  ///< tiles are moved into a scratch first, and cast from there
-  Tile whole{};             ///< the plane of the two axes, at the first index of the others
+  Way way = Way::kDirect;
+  Tile whole{};  ///< the plane of the two axes, at the first index of the others
   std::size_t tile_rows = 1;
   std::size_t tile_cols = 1;
   Walk outer;  ///< the other axes
 };
 
-/// Choose how to move what `walk` walks over. `is_copy`: the bytes of elements stay as they are.
-void choose_move(const Walk& walk, std::size_t from_item, std::size_t to_item, bool is_copy,
-                 Move& move) noexcept;
+/// Choose how to move what `walk` walks over.
+void choose_move(const Walk& walk, const RowWriter& writer, Move& move) noexcept;
 
 /// Carry it out; its pattern is not kScattered. `shared_bytes`: the bytes read and written, if
 /// threads shall share them, else 0.

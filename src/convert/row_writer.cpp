@@ -1,15 +1,29 @@
 // The choice between copy, swap and cast.
 #include "convert/row_writer.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "convert/stage.hpp"
 
-namespace ashore {
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
-RowWriter::RowWriter(const CastJob& job) noexcept
-    : job_(job), from_item_(size_bytes(job.from)), to_item_(size_bytes(job.to)) {
+namespace ashore {
+namespace {
+
+constexpr std::size_t kLineBytes = 64;
+// Bytes that are cast into the first-level cache, then streamed from there.
+constexpr std::size_t kStreamBytes = 4096;
+// Fewer bytes are not worth it.
+constexpr std::size_t kLeastStreamed = 256;
+
+}  // namespace
+
+RowWriter::RowWriter(const CastJob& job, bool streams) noexcept
+    : job_(job), from_item_(size_bytes(job.from)), to_item_(size_bytes(job.to)), streams_(streams) {
   if (job.from != job.to || job.transform.conjugate || job.transform.negate) {
     cast_ = find_cast(job);
   } else if (job.source_swapped != job.destination_swapped) {
@@ -28,6 +42,55 @@ const char* RowWriter::work() const noexcept {
 }
 
 void RowWriter::write(const char* source, char* destination, std::size_t count) const {
+  if (streams_ && count * to_item_ >= kLeastStreamed) {
+    write_streamed(source, destination, count);
+  } else {
+    write_cached(source, destination, count);
+  }
+}
+
+void RowWriter::write_streamed(const char* source, char* destination, std::size_t count) const {
+  // Up to the first cache line of the destination, then whole lines, then what is left.
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(destination) % kLineBytes;
+  const std::size_t head = (kLineBytes - past) % kLineBytes / to_item_;
+  if (past % to_item_ != 0) {  // no element begins on a line
+    write_cached(source, destination, count);
+    return;
+  }
+  if (head > 0) {
+    write_cached(source, destination, head);
+    source += head * from_item_;
+    destination += head * to_item_;
+  }
+  const std::size_t line_elems = kLineBytes / to_item_;
+  std::size_t left = (count - head) / line_elems * line_elems;
+  const std::size_t tail = count - head - left;
+  const RowKernel stream = kernels().stream;
+  if (is_copy()) {
+    stream(source, destination, left * to_item_);
+    source += left * from_item_;
+    destination += left * to_item_;
+  } else {
+    alignas(kLineBytes) char block[kStreamBytes];
+    while (left > 0) {
+      const std::size_t elems = std::min(left, kStreamBytes / to_item_);
+      write_cached(source, block, elems);
+      stream(block, destination, elems * to_item_);
+      source += elems * from_item_;
+      destination += elems * to_item_;
+      left -= elems;
+    }
+  }
+  if (tail > 0) write_cached(source, destination, tail);
+}
+
+void RowWriter::finish() const noexcept {
+#if defined(__x86_64__)
+  if (streams_) _mm_sfence();
+#endif
+}
+
+void RowWriter::write_cached(const char* source, char* destination, std::size_t count) const {
   if (is_copy()) {
     std::memcpy(destination, source, count * from_item_);
     return;

@@ -11,13 +11,17 @@ namespace ashore {
 /// The work on the elements of one conversion, whatever the layouts.
 class RowWriter {
  public:
-  explicit RowWriter(const CastJob& job) noexcept;
+  /// `streams`: what is written goes past the caches; call `finish` behind it.
+  explicit RowWriter(const CastJob& job, bool streams = false) noexcept;
 
   /// Say whether the bytes of an element stay as they are.
   bool is_copy() const noexcept { return copy_ == nullptr && cast_ == nullptr; }
 
   /// Write `count` elements, which do not overlap their destination.
   void write(const char* source, char* destination, std::size_t count) const;
+
+  /// Make what this thread has streamed seen by others.
+  void finish() const noexcept;
 
   /// Write elements that are any strides apart.
   void write_run(const Run& run) const;
@@ -27,8 +31,12 @@ class RowWriter {
 
   std::size_t from_item() const noexcept { return from_item_; }
   std::size_t to_item() const noexcept { return to_item_; }
+  bool streams() const noexcept { return streams_; }
 
  private:
+  void write_cached(const char* source, char* destination, std::size_t count) const;
+  void write_streamed(const char* source, char* destination, std::size_t count) const;
+
   CastJob job_;
   std::size_t from_item_;
   std::size_t to_item_;
@@ -36,6 +44,7 @@ class RowWriter {
   RowKernel swap_ = nullptr;   // the same for rows of parts that vectors can turn
   std::size_t parts_ = 1;      // of an element, for `swap_`
   CastKernel cast_ = nullptr;
+  bool streams_;
 };
 
 }  // namespace ashore

@@ -17,6 +17,7 @@ struct Tile {
   std::ptrdiff_t destination_row;
   std::size_t rows;
   std::size_t cols;
+  bool to_scratch;  ///< the destination is a scratch in the cache; below this tile lies another
 };
 
 /// How the elements of a tile move.

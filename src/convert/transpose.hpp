@@ -49,6 +49,10 @@ inline constexpr int kSquareBytes = sizeof(T) <= 2 ? 16 : host::kVectorBytes<kLe
 
 template <typename T, host::SimdLevel kLevel>
 struct MoveTranspose {
+  static constexpr std::size_t kSquareElems =
+      static_cast<std::size_t>(kSquareBytes<T, kLevel>) / sizeof(T);
+  static constexpr std::size_t kLineBytes = 64;
+
   /// Element by element, a part of the tile.
   ASHORE_INLINE static void move_each(const Tile& tile, std::size_t row, std::size_t row_end,
                                       std::size_t first_col, std::size_t col_end) noexcept {
@@ -61,34 +65,59 @@ struct MoveTranspose {
     }
   }
 
+  /// Ask for the lines that lie one tile further down from those of a square.
+  ASHORE_INLINE static void prefetch_next(const Tile& tile, std::size_t row,
+                                          std::size_t col) noexcept {
+    const char* const from = tile.source + (row + tile.rows) * sizeof(T);
+#pragma GCC unroll 32
+    for (std::size_t i = 0; i < kSquareElems; ++i) {
+      __builtin_prefetch(from + static_cast<std::ptrdiff_t>(col + i) * tile.source_col, 0, 2);
+    }
+  }
+
+  /// Turn the square whose first element is in that row and column.
+  ASHORE_INLINE static void move_square(const Tile& tile, std::size_t row,
+                                        std::size_t col) noexcept {
+    using V = typename VectorOf<T, kSquareBytes<T, kLevel>>::type;
+    const char* const from = tile.source + row * sizeof(T);
+    char* const to = tile.destination + static_cast<std::ptrdiff_t>(row) * tile.destination_row +
+                     col * sizeof(T);
+    V square[kSquareElems];
+#pragma GCC unroll 32
+    for (std::size_t i = 0; i < kSquareElems; ++i) {
+      std::memcpy(&square[i], from + static_cast<std::ptrdiff_t>(col + i) * tile.source_col,
+                  sizeof(V));
+    }
+    turn_square(square);
+#pragma GCC unroll 32
+    for (std::size_t i = 0; i < kSquareElems; ++i) {
+      std::memcpy(to + static_cast<std::ptrdiff_t>(i) * tile.destination_row, &square[i],
+                  sizeof(V));
+    }
+  }
+
   ASHORE_INLINE static void run(const Tile& tile) noexcept {
     if constexpr (sizeof(T) > 8) {
       move_each(tile, 0, tile.rows, 0, tile.cols);
     } else {
-      using V = typename VectorOf<T, kSquareBytes<T, kLevel>>::type;
-      constexpr std::size_t kElems = sizeof(V) / sizeof(T);
+      constexpr std::size_t kElems = kSquareElems;
       const std::size_t rows = tile.rows / kElems * kElems;
       const std::size_t cols = tile.cols / kElems * kElems;
       if (tile.source_row != static_cast<std::ptrdiff_t>(sizeof(T))) {
         return move_each(tile, 0, tile.rows, 0, tile.cols);
       }
-      for (std::size_t row = 0; row < rows; row += kElems) {
-        const char* from = tile.source + row * sizeof(T);
-        char* to = tile.destination + static_cast<std::ptrdiff_t>(row) * tile.destination_row;
+      if (tile.to_scratch) {
+        // Down the columns: a line of the source is used up while it is in the cache, and the
+        // same line of the next tile, too far away for the CPU to guess, is asked for.
         for (std::size_t col = 0; col < cols; col += kElems) {
-          V square[kElems];
-#pragma GCC unroll 32
-          for (std::size_t i = 0; i < kElems; ++i) {
-            std::memcpy(&square[i], from + static_cast<std::ptrdiff_t>(col + i) * tile.source_col,
-                        sizeof(V));
+          for (std::size_t row = 0; row < rows; row += kElems) {
+            if (row * sizeof(T) % kLineBytes == 0) prefetch_next(tile, row, col);
+            move_square(tile, row, col);
           }
-          turn_square(square);
-#pragma GCC unroll 32
-          for (std::size_t i = 0; i < kElems; ++i) {
-            std::memcpy(
-                to + static_cast<std::ptrdiff_t>(i) * tile.destination_row + col * sizeof(T),
-                &square[i], sizeof(V));
-          }
+        }
+      } else {
+        for (std::size_t row = 0; row < rows; row += kElems) {
+          for (std::size_t col = 0; col < cols; col += kElems) move_square(tile, row, col);
         }
       }
       move_each(tile, 0, rows, cols, tile.cols);

@@ -176,7 +176,8 @@ Layout random_layout(Rng& rng, const std::vector<std::int64_t>& shape, std::int6
 TEST_P(Levels, LayoutsLargeEnoughForEveryTile) {
   const int threads_before = num_threads();
   Rng rng(4);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 600; ++round) {
+    const Memory memory = round % 3 == 0 ? Memory::kFresh : Memory::kPassed;
     ASSERT_TRUE(set_num_threads(round % 2 == 0 ? 1 : 3).ok());
     const auto from = static_cast<DType>(pick(rng, 0, kConvertibleCount - 1));
     const auto to = round % 2 == 0 ? from : static_cast<DType>(pick(rng, 0, kConvertibleCount - 1));
@@ -213,7 +214,7 @@ TEST_P(Levels, LayoutsLargeEnoughForEveryTile) {
         std::reverse(at, at + part);
       }
     });
-    ASSERT_TRUE(convert(view, got.view()).ok());
+    ASSERT_TRUE(convert(view, got.view(), {}, memory).ok());
     // Compared element by element: the two memories may be misaligned differently.
     for (const std::int64_t offset : places) {
       ASSERT_EQ(std::memcmp(static_cast<char*>(got.view().data) + offset,
