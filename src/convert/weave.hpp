@@ -20,13 +20,8 @@ namespace ashore {
 template <typename T, host::SimdLevel kLevel>
 inline constexpr int kWeaveBytes = sizeof(T) > 8                                            ? 0
                                    : sizeof(T) <= 2 && kLevel == host::SimdLevel::kBaseline ? 0
-                                   : sizeof(T) <= 2                                         ? 32
+                                   : sizeof(T) <= 2                                         ? 16
                                                     : host::kVectorBytes<kLevel>;
-
-/// Lanes of such a vector that are woven each for itself: bytes and pairs of bytes have no cheap
-/// shuffle across more than 16 bytes.
-template <typename T>
-inline constexpr std::size_t kWeaveLanes = sizeof(T) <= 2 ? 2 : 1;
 
 /// What shuffles of two vectors at a time put together from kCount vectors that lie in a row: for
 /// output kOut of `Weave`, element by element.
@@ -55,70 +50,28 @@ constexpr int weave_index(std::size_t count, std::size_t elems, std::size_t out,
   return static_cast<int>(next == 1 ? lane : i);  // the first shuffle takes vector 0 as it is
 }
 
-/// The same for a vector of `lanes` lanes.
-template <typename Rule>
-constexpr int weave_lane_index(std::size_t count, std::size_t elems, std::size_t lanes,
-                               std::size_t out, std::size_t next, std::size_t i) {
-  const std::size_t lane_elems = elems / lanes;
-  const std::size_t first = i / lane_elems * lane_elems;
-  const int index = weave_index<Rule>(count, lane_elems, out, next, i % lane_elems);
-  if (index < 0) return -1;
-  const auto place = static_cast<std::size_t>(index);
-  return static_cast<int>(place < lane_elems ? first + place : elems + first + place - lane_elems);
-}
-
-template <typename Rule, std::size_t kCount, std::size_t kLanes, std::size_t kOut,
-          std::size_t kNext, typename V, std::size_t... kIndex>
+template <typename Rule, std::size_t kCount, std::size_t kOut, std::size_t kNext, typename V,
+          std::size_t... kIndex>
 ASHORE_INLINE void weave_step(const V& next, V& out, std::index_sequence<kIndex...>) noexcept {
   out = __builtin_shufflevector(
-      out, next, weave_lane_index<Rule>(kCount, sizeof...(kIndex), kLanes, kOut, kNext, kIndex)...);
+      out, next, weave_index<Rule>(kCount, sizeof...(kIndex), kOut, kNext, kIndex)...);
 }
 
-template <typename Rule, std::size_t kCount, std::size_t kElems, std::size_t kLanes,
-          std::size_t kOut, typename V>
+template <typename Rule, std::size_t kCount, std::size_t kElems, std::size_t kOut, typename V>
 ASHORE_INLINE void weave_output(const V (&in)[kCount], V& out) noexcept {
   constexpr auto kIndex = std::make_index_sequence<kElems>();
   out = in[0];
-  weave_step<Rule, kCount, kLanes, kOut, 1>(in[1], out, kIndex);
-  if constexpr (kCount > 2) weave_step<Rule, kCount, kLanes, kOut, 2>(in[2], out, kIndex);
-  if constexpr (kCount > 3) weave_step<Rule, kCount, kLanes, kOut, 3>(in[3], out, kIndex);
+  weave_step<Rule, kCount, kOut, 1>(in[1], out, kIndex);
+  if constexpr (kCount > 2) weave_step<Rule, kCount, kOut, 2>(in[2], out, kIndex);
+  if constexpr (kCount > 3) weave_step<Rule, kCount, kOut, 3>(in[3], out, kIndex);
 }
 
-template <typename Rule, std::size_t kCount, std::size_t kElems, std::size_t kLanes, typename V>
+template <typename Rule, std::size_t kCount, std::size_t kElems, typename V>
 ASHORE_INLINE void weave(const V (&in)[kCount], V (&out)[kCount]) noexcept {
-  weave_output<Rule, kCount, kElems, kLanes, 0>(in, out[0]);
-  weave_output<Rule, kCount, kElems, kLanes, 1>(in, out[1]);
-  if constexpr (kCount > 2) weave_output<Rule, kCount, kElems, kLanes, 2>(in, out[2]);
-  if constexpr (kCount > 3) weave_output<Rule, kCount, kElems, kLanes, 3>(in, out[3]);
-}
-
-using OneLane = typename VectorOf<std::uint64_t, 16>::type;
-using TwoLanes = typename VectorOf<std::uint64_t, 32>::type;
-
-/// Load a vector whose lanes lie `apart` bytes from each other.
-template <std::size_t kLanes, typename V>
-ASHORE_INLINE void load_lanes(const char* from, std::size_t apart, V& out) noexcept {
-  if constexpr (kLanes == 1) {
-    std::memcpy(&out, from, sizeof(V));
-  } else {
-    OneLane low, high;
-    std::memcpy(&low, from, sizeof(low));
-    std::memcpy(&high, from + apart, sizeof(high));
-    out = reinterpret_cast<V>(TwoLanes(__builtin_shufflevector(low, high, 0, 1, 2, 3)));
-  }
-}
-
-template <std::size_t kLanes, typename V>
-ASHORE_INLINE void store_lanes(const V& in, std::size_t apart, char* to) noexcept {
-  if constexpr (kLanes == 1) {
-    std::memcpy(to, &in, sizeof(V));
-  } else {
-    const auto both = reinterpret_cast<TwoLanes>(in);
-    const OneLane low = __builtin_shufflevector(both, both, 0, 1);
-    const OneLane high = __builtin_shufflevector(both, both, 2, 3);
-    std::memcpy(to, &low, sizeof(low));
-    std::memcpy(to + apart, &high, sizeof(high));
-  }
+  weave_output<Rule, kCount, kElems, 0>(in, out[0]);
+  weave_output<Rule, kCount, kElems, 1>(in, out[1]);
+  if constexpr (kCount > 2) weave_output<Rule, kCount, kElems, 2>(in, out[2]);
+  if constexpr (kCount > 3) weave_output<Rule, kCount, kElems, 3>(in, out[3]);
 }
 
 /// Weave kCount rows, `apart` bytes from each other, into one, or (kSplits) one row into kCount.
@@ -128,29 +81,24 @@ ASHORE_INLINE void weave_rows(const char* from, char* to, std::ptrdiff_t apart,
   std::size_t i = 0;
   if constexpr (kWeaveBytes<T, kLevel> != 0) {
     using V = typename VectorOf<T, kWeaveBytes<T, kLevel>>::type;
-    constexpr std::size_t kElems = sizeof(V) / sizeof(T), kLanes = kWeaveLanes<T>;
+    constexpr std::size_t kElems = sizeof(V) / sizeof(T);
     for (; i + kElems <= count; i += kElems) {
       V in[kCount], out[kCount];
 #pragma GCC unroll 4
       for (std::size_t k = 0; k < kCount; ++k) {
-        if constexpr (kSplits) {
-          load_lanes<kLanes>(from + (kCount * i + k * kElems / kLanes) * sizeof(T),
-                             kCount * kElems / kLanes * sizeof(T), in[k]);
-        } else {
-          std::memcpy(&in[k], from + static_cast<std::ptrdiff_t>(k) * apart + i * sizeof(T),
-                      sizeof(V));
-        }
+        const auto row = static_cast<std::ptrdiff_t>(k) * apart;
+        std::memcpy(&in[k],
+                    from + (kSplits ? (kCount * i + k * kElems) * sizeof(T) : i * sizeof(T)) +
+                        (kSplits ? 0 : row),
+                    sizeof(V));
       }
-      weave<std::conditional_t<kSplits, Apart, Together>, kCount, kElems, kLanes>(in, out);
+      weave<std::conditional_t<kSplits, Apart, Together>, kCount, kElems>(in, out);
 #pragma GCC unroll 4
       for (std::size_t k = 0; k < kCount; ++k) {
-        if constexpr (kSplits) {
-          std::memcpy(to + static_cast<std::ptrdiff_t>(k) * apart + i * sizeof(T), &out[k],
-                      sizeof(V));
-        } else {
-          store_lanes<kLanes>(out[k], kCount * kElems / kLanes * sizeof(T),
-                              to + (kCount * i + k * kElems / kLanes) * sizeof(T));
-        }
+        const auto row = static_cast<std::ptrdiff_t>(k) * apart;
+        std::memcpy(to + (kSplits ? i * sizeof(T) : (kCount * i + k * kElems) * sizeof(T)) +
+                        (kSplits ? row : 0),
+                    &out[k], sizeof(V));
       }
     }
   }
