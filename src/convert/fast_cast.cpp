@@ -19,9 +19,6 @@ constexpr std::size_t kBlockElems = 512;
 constexpr std::size_t kHubBytes = 8;    // of the widest hub
 constexpr std::size_t kItemBytes = 16;  // of the widest element that has a hub (complex128)
 
-constexpr DType kHubDTypes[kHubCount] = {DType::kInt32, DType::kInt64, DType::kUInt64,
-                                         DType::kFloat32, DType::kFloat64};
-
 Hub hub_of(DType part) noexcept {
   switch (part) {
     case DType::kUInt32:
@@ -36,6 +33,23 @@ Hub hub_of(DType part) noexcept {
     default:
       return info(part).kind == DTypeKind::kFloat ? Hub::kFloat : Hub::kInt32;
   }
+}
+
+DType dtype_of(Hub hub) noexcept {
+  switch (hub) {
+    case Hub::kInt32:
+      return DType::kInt32;
+    case Hub::kInt64:
+      return DType::kInt64;
+    case Hub::kUInt64:
+      return DType::kUInt64;
+    case Hub::kFloat:
+      return DType::kFloat32;
+    case Hub::kDouble:
+    case Hub::kNone:
+      break;
+  }
+  return DType::kFloat64;
 }
 
 // The kernels of a pair, in their order; null ones have nothing to do.
@@ -53,7 +67,7 @@ Chain find_chain(DType from, DType to) noexcept {
   if (direct != nullptr) return {0, direct, nullptr, nullptr};
   const DType part = part_dtype(from);
   const Hub hub = hub_of(part);
-  const DType hub_dtype = kHubDTypes[static_cast<int>(hub)];
+  const DType hub_dtype = dtype_of(hub);
   const auto store = [&casts](Hub from_hub, DType dtype) {
     return casts.store[static_cast<int>(from_hub)][static_cast<std::size_t>(dtype)];
   };

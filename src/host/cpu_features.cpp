@@ -70,8 +70,9 @@ struct Choice {
 // Made once, never destroyed: conversions may still run when the process ends.
 Choice& choice() noexcept {
   static Choice* const made = [] {
+    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): some bytes at the first conversion
     auto* const fresh = new Choice{{}, SimdLevel::kBaseline};
-    const char* const forced = std::getenv("ASHORE_SIMD");
+    const char* const forced = std::getenv("ASHORE_SIMD");  // NOLINT(concurrency-mt-unsafe)
     Result<SimdLevel> chosen = choose_simd_level(forced == nullptr ? "" : forced);
     if (chosen.ok()) {
       fresh->level = *chosen;

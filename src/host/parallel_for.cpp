@@ -148,6 +148,7 @@ Pool& pool() {
 
 int default_threads() {
   int count = std::min(usable_cpus(), kMostByDefault);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): read once
   if (const char* const openmp = std::getenv("OMP_NUM_THREADS"); openmp != nullptr) {
     const long limit = std::strtol(openmp, nullptr, 10);  // "4,2": of the outermost level
     if (limit >= 1) count = static_cast<int>(std::min<long>(count, limit));

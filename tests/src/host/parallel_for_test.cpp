@@ -52,8 +52,8 @@ bool visits_each_once(std::size_t count, std::size_t grain) {
 TEST(ParallelFor, EachElementOnce) {
   for (const int threads : {1, 2, 5}) {
     const Threads scope(threads);
-    for (const std::size_t count : {0, 1, 7, 1000, 4096}) {
-      for (const std::size_t grain : {1, 3, 64, 5000}) {
+    for (const std::size_t count : {0u, 1u, 7u, 1000u, 4096u}) {
+      for (const std::size_t grain : {1u, 3u, 64u, 5000u}) {
         EXPECT_TRUE(visits_each_once(count, grain)) << threads << ' ' << count << ' ' << grain;
       }
     }
