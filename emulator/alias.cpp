@@ -10,6 +10,7 @@
 #include <ATen/quantized/Quantizer.h>
 #include <c10/core/CPUAllocator.h>
 
+#include <array>
 #include <cstring>
 #include <typeinfo>
 
@@ -33,6 +34,16 @@ void drop_storage(void* storage) {
 c10::DataPtr borrow(StorageImpl* owner) {
   c10::raw::intrusive_ptr::incref(owner);
   return {host_address(owner->data()), owner, &drop_storage, c10::Device(c10::DeviceType::CPU)};
+}
+
+// The bytes of a storage that outlives the holder.
+void keep_storage(void* /*storage*/) {}
+
+// The CUDA storage whose bytes these are, borrowed; null: none.
+StorageImpl* lender(const c10::DataPtr& data) {
+  const bool is_borrowed =
+      data.get_deleter() == &drop_storage || data.get_deleter() == &keep_storage;
+  return is_borrowed ? static_cast<StorageImpl*>(data.get_context()) : nullptr;
 }
 
 Storage new_storage(std::size_t size_bytes, c10::DataPtr data, c10::Allocator* allocator) {
@@ -171,7 +182,12 @@ Storage Aliases::device_storage(const Storage& on_host) {
     host->set_data_ptr_noswap(borrow(made.unsafeGetStorageImpl()));
     return made;
   }
-  if (is_device_bytes(host->data())) {  // borrowed from a storage that is no argument of this call
+  StorageImpl* owner = lender(data);
+  if (owner != nullptr && host_address(owner->data()) == data.get() &&
+      owner->nbytes() == size_bytes) {
+    return Storage(c10::intrusive_ptr<StorageImpl>::reclaim_copy(owner));
+  }
+  if (is_device_bytes(host->data())) {  // a part of such bytes, under a deleter of the kernel's own
     auto* keep = new Storage(on_host);
     c10::DataPtr view(
         device_address(host->data()), keep, [](void* kept) { delete static_cast<Storage*>(kept); },
@@ -193,7 +209,8 @@ Tensor Aliases::to_device(Tensor tensor) {
   }
   if (C10_LIKELY(is_sole(tensor)) && is_device_bytes(tensor.storage().data())) {
     c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
-    Storage storage = tensor.storage();
+    // Nobody else sees the storage: it need not be counted while it is changed.
+    Storage storage = std::move(const_cast<Storage&>(impl->unsafe_storage()));
     StorageImpl* bytes = storage.unsafeGetStorageImpl();
     static_cast<void>(bytes->_mutable_data_ptr_no_checks().move_context().release());
     bytes->set_data_ptr_noswap(adopt(const_cast<void*>(bytes->data()), device()));
@@ -216,6 +233,76 @@ Tensor Aliases::to_device(Tensor tensor) {
                      DispatchKey::QuantizedCUDA);
   }
   return strided(std::move(storage), tensor, DispatchKey::CUDA);
+}
+
+namespace {
+
+// Aliases that the thread's next kernel may use again, whatever they were aliases of.
+struct SpareAliases {
+  SpareAliases() = default;
+  ~SpareAliases() { count = kClosed; }
+  SpareAliases(const SpareAliases&) = delete;
+  SpareAliases& operator=(const SpareAliases&) = delete;
+
+  static constexpr int kMost = 8;
+  static constexpr int kClosed = kMost + 1;
+  std::array<Tensor, kMost> tensors;
+  int count = 0;
+};
+thread_local SpareAliases tl_spare;
+
+// Whether its alias is a plain CPU tensor, over a storage that no other argument can have.
+bool is_plain(const Tensor& tensor) {
+  constexpr DispatchKeySet kMarked(
+      {DispatchKey::Conjugate, DispatchKey::Negative, DispatchKey::ZeroTensor});
+  if (!tensor.defined() || !tensor.is_cuda()) return false;
+  const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+  const DispatchKeySet keys = impl->key_set();
+  if (!keys.has(DispatchKey::Dense) || keys.has_any(kMarked)) return false;
+  const Storage& storage = impl->unsafe_storage();
+  return storage.use_count() == 1 && storage.data() != nullptr && !impl->is_wrapped_number();
+}
+
+}  // namespace
+
+BorrowedTensor::BorrowedTensor(Aliases& aliases, const Tensor& tensor) {
+  if (!is_plain(tensor)) {
+    alias_ = aliases.to_host(tensor);
+    return;
+  }
+  const c10::TensorImpl* from = tensor.unsafeGetTensorImpl();
+  owner_ = from->unsafe_storage().unsafeGetStorageImpl();
+  c10::DataPtr data(host_address(owner_->data()), owner_, &keep_storage,
+                    c10::Device(c10::DeviceType::CPU));
+  if (tl_spare.count == 0 || tl_spare.count == SpareAliases::kClosed) {
+    alias_ = strided(new_storage(owner_->nbytes(), std::move(data), c10::GetCPUAllocator()), tensor,
+                     DispatchKey::CPU);
+    return;
+  }
+  alias_ = std::move(tl_spare.tensors[static_cast<std::size_t>(--tl_spare.count)]);
+  c10::TensorImpl* to = alias_.unsafeGetTensorImpl();
+  StorageImpl* storage = to->unsafe_storage().unsafeGetStorageImpl();
+  storage->set_data_ptr_noswap(std::move(data));
+  storage->set_nbytes(owner_->nbytes());
+  if (to->dtype() != from->dtype()) {
+    to->set_storage_and_dtype(Storage(to->unsafe_storage()), from->dtype());
+  }
+  if (to->sizes() != from->sizes() || to->strides() != from->strides() ||
+      to->storage_offset() != from->storage_offset()) {
+    to->set_sizes_and_strides(from->sizes(), from->strides(), from->storage_offset());
+  }
+}
+
+BorrowedTensor::~BorrowedTensor() {
+  if (owner_ == nullptr) return;
+  StorageImpl* storage = alias_.storage().unsafeGetStorageImpl();
+  const bool is_kept = alias_.use_count() != 1 || alias_.storage().use_count() != 1;
+  const bool is_ours = storage->data_ptr().get_deleter() == &keep_storage;
+  if (is_kept) {
+    if (is_ours) storage->set_data_ptr_noswap(borrow(owner_));
+  } else if (is_ours && tl_spare.count < SpareAliases::kMost) {
+    tl_spare.tensors[static_cast<std::size_t>(tl_spare.count++)] = std::move(alias_);
+  }
 }
 
 void Aliases::copy_quantizer(const Tensor& to, const Tensor& from) {

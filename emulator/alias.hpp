@@ -42,4 +42,21 @@ class Aliases {
   int device_;
 };
 
+/// An argument of one kernel, aliased for as long as this lives. What is a plain tensor costs
+/// little: the alias is one that an earlier kernel of the thread used, and does not count as an
+/// owner of the bytes, unless the kernel keeps it.
+class BorrowedTensor {
+ public:
+  BorrowedTensor(Aliases& aliases, const at::Tensor& tensor);
+  ~BorrowedTensor();
+  BorrowedTensor(const BorrowedTensor&) = delete;
+  BorrowedTensor& operator=(const BorrowedTensor&) = delete;
+
+  at::Tensor& get() { return alias_; }
+
+ private:
+  at::Tensor alias_;
+  c10::StorageImpl* owner_ = nullptr;  ///< of the bytes, where the alias is none
+};
+
 }  // namespace ashore::emulator

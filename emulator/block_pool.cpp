@@ -5,15 +5,23 @@
 
 namespace ashore::emulator {
 
+namespace {
+
+// The bin of blocks of that size, or of the smallest that hold so many bytes.
+std::size_t bin_of(std::size_t size_bytes) { return size_bytes / kMinBlockBytes - 1; }
+
+}  // namespace
+
 void StreamPools::insert(Block* block) {
   if (!block->is_small) {
     large_.insert(block);
     return;
   }
-  const std::size_t bin = block->size_bytes / kMinBlockBytes;
+  const std::size_t bin = bin_of(block->size_bytes);
   block->place = static_cast<std::uint32_t>(bins_[bin].size());
   bins_[bin].push_back(block);
   filled_[bin / 64] |= std::uint64_t{1} << (bin % 64);
+  filled_words_ |= std::uint64_t{1} << (bin / 64);
 }
 
 void StreamPools::remove(Block* block) {
@@ -21,12 +29,14 @@ void StreamPools::remove(Block* block) {
     large_.erase(block);
     return;
   }
-  const std::size_t bin = block->size_bytes / kMinBlockBytes;
+  const std::size_t bin = bin_of(block->size_bytes);
   std::vector<Block*>& blocks = bins_[bin];
   blocks.back()->place = block->place;
   blocks[block->place] = blocks.back();
   blocks.pop_back();
-  if (blocks.empty()) filled_[bin / 64] &= ~(std::uint64_t{1} << (bin % 64));
+  if (!blocks.empty()) return;
+  filled_[bin / 64] &= ~(std::uint64_t{1} << (bin % 64));
+  if (filled_[bin / 64] == 0) filled_words_ &= ~(std::uint64_t{1} << (bin / 64));
 }
 
 Block* StreamPools::take(std::size_t size_bytes, bool small) {
@@ -39,16 +49,19 @@ Block* StreamPools::take(std::size_t size_bytes, bool small) {
     large_.erase(found);
     return block;
   }
-  const std::size_t first = size_bytes / kMinBlockBytes;
-  std::uint64_t word = filled_[first / 64] & (~std::uint64_t{0} << (first % 64));
-  for (std::size_t index = first / 64;; word = filled_[index]) {
-    if (word != 0) {
-      Block* block = bins_[index * 64 + static_cast<std::size_t>(std::countr_zero(word))].back();
-      remove(block);
-      return block;
-    }
-    if (++index == filled_.size()) return nullptr;
+  const std::size_t first = bin_of(size_bytes);
+  std::size_t index = first / 64;
+  std::uint64_t word = filled_[index] & (~std::uint64_t{0} << (first % 64));
+  if (word == 0) {
+    // Shifted twice: by 64 at once is undefined.
+    const std::uint64_t later = filled_words_ & (~std::uint64_t{0} << index << 1);
+    if (later == 0) return nullptr;
+    index = static_cast<std::size_t>(std::countr_zero(later));
+    word = filled_[index];
   }
+  Block* block = bins_[index * 64 + static_cast<std::size_t>(std::countr_zero(word))].back();
+  remove(block);
+  return block;
 }
 
 std::vector<Block*> StreamPools::take_segments() {

@@ -55,7 +55,9 @@ class StreamPools {
   std::vector<Block*> list() const;
 
  private:
-  static constexpr std::size_t kBins = kSmallSegmentBytes / kMinBlockBytes + 1;
+  static constexpr std::size_t kBins = kSmallSegmentBytes / kMinBlockBytes;
+  static constexpr std::size_t kWords = kBins / 64;
+  static_assert(kWords == 64, "one word says which of the others are not zero");
   struct Smaller {
     bool operator()(const Block* a, const Block* b) const {
       return a->size_bytes != b->size_bytes ? a->size_bytes < b->size_bytes
@@ -65,7 +67,8 @@ class StreamPools {
 
   std::int64_t stream_;
   std::array<std::vector<Block*>, kBins> bins_;
-  std::array<std::uint64_t, kBins / 64 + 1> filled_{};  ///< one bit per bin that has a block
+  std::array<std::uint64_t, kWords> filled_{};  ///< one bit per bin that has a block
+  std::uint64_t filled_words_ = 0;              ///< one bit per word of `filled_`
   std::set<Block*, Smaller> large_;
 };
 

@@ -50,36 +50,41 @@ struct Plain {
 
 // An argument as the CPU kernel takes it: an alias where it is a tensor, else itself.
 template <typename Argument>
+struct Given {
+  Aliases& aliases;
+  Argument argument;
+};
+template <typename Argument>
 struct HostArgument {
-  HostArgument(Aliases& /*aliases*/, Argument given) : value(given) {}
+  explicit HostArgument(Given<Argument> given) : value(given.argument) {}
   Argument get() { return value; }
   Argument value;
 };
 template <>
 struct HostArgument<const at::Tensor&> {
-  HostArgument(Aliases& aliases, const at::Tensor& given) : value(aliases.to_host(given)) {}
-  const at::Tensor& get() { return value; }
-  at::Tensor value;
+  explicit HostArgument(Given<const at::Tensor&> given) : value(given.aliases, given.argument) {}
+  const at::Tensor& get() { return value.get(); }
+  BorrowedTensor value;
 };
 template <>
 struct HostArgument<at::Tensor&> {
-  HostArgument(Aliases& aliases, at::Tensor& given) : value(aliases.to_host(given)) {}
-  at::Tensor& get() { return value; }
-  at::Tensor value;
+  explicit HostArgument(Given<at::Tensor&> given) : value(given.aliases, given.argument) {}
+  at::Tensor& get() { return value.get(); }
+  BorrowedTensor value;
 };
 template <>
 struct HostArgument<const std::optional<at::Tensor>&> {
-  HostArgument(Aliases& aliases, const std::optional<at::Tensor>& given) {
-    if (given) value = aliases.to_host(*given);
+  explicit HostArgument(Given<const std::optional<at::Tensor>&> given) {
+    if (given.argument) value = given.aliases.to_host(*given.argument);
   }
   const std::optional<at::Tensor>& get() { return value; }
   std::optional<at::Tensor> value;
 };
 template <>
 struct HostArgument<at::TensorList> {
-  HostArgument(Aliases& aliases, at::TensorList given) {
-    value.reserve(given.size());
-    for (const at::Tensor& tensor : given) value.push_back(aliases.to_host(tensor));
+  explicit HostArgument(Given<at::TensorList> given) {
+    value.reserve(given.argument.size());
+    for (const at::Tensor& tensor : given.argument) value.push_back(given.aliases.to_host(tensor));
   }
   at::TensorList get() { return value; }
   std::vector<at::Tensor> value;
@@ -125,7 +130,7 @@ struct Hot<Function, scalars> {
     }
     begin_kernel(plain.device);
     Aliases aliases(plain.device);
-    std::tuple<HostArgument<Arguments>...> host{HostArgument<Arguments>(aliases, arguments)...};
+    std::tuple<HostArgument<Arguments>...> host(Given<Arguments>{aliases, arguments}...);
     const KernelScope kernel(plain.device);
     const auto run = [](HostArgument<Arguments>&... each) -> Return {
       return Function(each.get()...);

@@ -13,8 +13,8 @@
 namespace ashore::emulator {
 
 Machine g_machine;
-thread_local int tl_device = 0;
-thread_local int tl_kernel_device = -1;
+constinit thread_local int tl_device = 0;
+constinit thread_local int tl_kernel_device = -1;
 
 namespace {
 

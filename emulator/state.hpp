@@ -26,8 +26,8 @@ struct Machine {
 };
 extern Machine g_machine;
 
-extern thread_local int tl_device;         ///< the current device
-extern thread_local int tl_kernel_device;  ///< whose kernel runs on this thread; -1: none
+extern constinit thread_local int tl_device;         ///< the current device
+extern constinit thread_local int tl_kernel_device;  ///< whose kernel runs on this thread; -1: none
 
 inline bool is_device_address(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) - g_machine.device_base < g_machine.total_bytes;
