@@ -28,6 +28,9 @@ constexpr std::size_t kLongRowElems = 256;
 // Rows of a copy, in bytes, at least this long are streamed.
 constexpr std::size_t kLeastStreamedRow = 512;
 
+// Rows of fewer bytes than this are too short for tiles of two axes.
+constexpr std::size_t kShortRow = 128;
+
 std::int64_t magnitude(std::int64_t stride) noexcept { return stride < 0 ? -stride : stride; }
 
 // The axis other than the last that steps the least in the source, if it steps less than the last.
@@ -42,6 +45,22 @@ int find_closest_axis(const Walk& walk) noexcept {
     closest = axis;
   }
   return closest;
+}
+
+// Short rows: the tile's columns go on along the destination's next axis, its rows are what lies
+// closest in the source, so that lines are used up on both sides. Returns that axis, or kNoAxis
+// where the two are one.
+int find_deep_row_axis(const Walk& walk, std::size_t from_item, std::size_t to_item) noexcept {
+  const int last = walk.ndim - 1, next = last - 1;
+  const auto cols = static_cast<std::size_t>(walk.shape[last]);
+  if (last < 2 || cols * from_item >= kShortRow) return kNoAxis;
+  if (walk.destination_strides[next] != static_cast<std::int64_t>(cols * to_item)) return kNoAxis;
+  int closest = next;
+  for (int axis = next - 1; axis >= 0; --axis) {
+    const std::int64_t step = magnitude(walk.source_strides[axis]);
+    if (step != 0 && step < magnitude(walk.source_strides[closest])) closest = axis;
+  }
+  return closest == next ? kNoAxis : closest;
 }
 
 bool is_channel_count(std::int64_t length) noexcept { return length >= 2 && length <= 4; }
@@ -110,6 +129,12 @@ void choose_tile(Move& move, std::size_t from_item) noexcept {
   const std::size_t bytes = by_scratch ? kScratchBytes : kDirectBytes;
   const std::size_t elems = bytes / from_item;
   const std::size_t rows = move.whole.rows, cols = move.whole.cols;
+  if (move.depth.count > 1) {
+    move.tile_cols = cols;
+    move.tile_rows = fit(kTransposeRowBytes / from_item, rows);
+    move.tile_depth = fit(elems / (move.tile_cols * move.tile_rows), move.depth.count);
+    return;
+  }
   switch (move.pattern) {
     case Pattern::kTranspose:
       if (by_scratch && from_item >= 4) {
@@ -159,18 +184,30 @@ void choose_move(const Walk& walk, const RowWriter& writer, Move& move) noexcept
     if (move.pattern == Pattern::kScattered) return;
     move.whole.cols = static_cast<std::size_t>(walk.shape[last]);
     move.whole.source_col = walk.source_strides[last];
+    int row_axis = choice.row_axis, depth_axis = kNoAxis;
+    const int deep_row_axis = find_deep_row_axis(walk, from_item, to_item);
+    if (deep_row_axis != kNoAxis) {
+      row_axis = deep_row_axis;
+      depth_axis = last - 1;
+      if (move.pattern == Pattern::kInterleave || move.pattern == Pattern::kDeinterleave) {
+        move.pattern = Pattern::kTranspose;
+      }
+    }
     for (int axis = 0; axis < last; ++axis) {
-      if (axis == choice.row_axis) {
+      if (axis == row_axis) {
         move.whole.rows = static_cast<std::size_t>(walk.shape[axis]);
         move.whole.source_row = walk.source_strides[axis];
         move.whole.destination_row = walk.destination_strides[axis];
-        continue;
+      } else if (axis == depth_axis) {
+        move.depth = {static_cast<std::size_t>(walk.shape[axis]), walk.source_strides[axis],
+                      walk.destination_strides[axis]};
+      } else {
+        Walk& outer = move.outer;
+        outer.shape[outer.ndim] = walk.shape[axis];
+        outer.source_strides[outer.ndim] = walk.source_strides[axis];
+        outer.destination_strides[outer.ndim] = walk.destination_strides[axis];
+        ++outer.ndim;
       }
-      Walk& outer = move.outer;
-      outer.shape[outer.ndim] = walk.shape[axis];
-      outer.source_strides[outer.ndim] = walk.source_strides[axis];
-      outer.destination_strides[outer.ndim] = walk.destination_strides[axis];
-      ++outer.ndim;
     }
   }
   move.way = choose_way(move, writer);

@@ -19,14 +19,24 @@ enum class Way : std::uint8_t {
   kInRows,   ///< rows are written from where they are
 };
 
-/// A walk cut into tiles: two of its axes are the rows and columns of the tiles, the others are
-/// stepped over outside.
+/// The third axis of tiles whose rows would be short: the columns go on along it in the
+/// destination.
+struct Depth {
+  std::size_t count = 1;
+  std::ptrdiff_t source_step = 0;
+  std::ptrdiff_t destination_step = 0;
+};
+
+/// A walk cut into tiles: two or three of its axes are those of the tiles, the others are stepped
+/// over outside.
 struct Move {
   Pattern pattern = Pattern::kRows;
   Way way = Way::kDirect;
   Tile whole{};  ///< the plane of the two axes, at the first index of the others
   std::size_t tile_rows = 1;
   std::size_t tile_cols = 1;
+  Depth depth;
+  std::size_t tile_depth = 1;
   Walk outer;  ///< the other axes
 };
 
