@@ -249,7 +249,15 @@ struct SpareAliases {
   std::array<Tensor, kMost> tensors;
   int count = 0;
 };
-thread_local SpareAliases tl_spare;
+constinit thread_local SpareAliases* tl_spare = nullptr;  // known without a look at its guard
+
+SpareAliases& spare_aliases() {
+  if (C10_UNLIKELY(tl_spare == nullptr)) {
+    thread_local SpareAliases made;
+    tl_spare = &made;
+  }
+  return *tl_spare;
+}
 
 // Whether its alias is a plain CPU tensor, over a storage that no other argument can have.
 bool is_plain(const Tensor& tensor) {
@@ -274,12 +282,13 @@ BorrowedTensor::BorrowedTensor(Aliases& aliases, const Tensor& tensor) {
   owner_ = from->unsafe_storage().unsafeGetStorageImpl();
   c10::DataPtr data(host_address(owner_->data()), owner_, &keep_storage,
                     c10::Device(c10::DeviceType::CPU));
-  if (tl_spare.count == 0 || tl_spare.count == SpareAliases::kClosed) {
+  SpareAliases& spare = spare_aliases();
+  if (spare.count == 0 || spare.count == SpareAliases::kClosed) {
     alias_ = strided(new_storage(owner_->nbytes(), std::move(data), c10::GetCPUAllocator()), tensor,
                      DispatchKey::CPU);
     return;
   }
-  alias_ = std::move(tl_spare.tensors[static_cast<std::size_t>(--tl_spare.count)]);
+  alias_ = std::move(spare.tensors[static_cast<std::size_t>(--spare.count)]);
   c10::TensorImpl* to = alias_.unsafeGetTensorImpl();
   StorageImpl* storage = to->unsafe_storage().unsafeGetStorageImpl();
   storage->set_data_ptr_noswap(std::move(data));
@@ -296,12 +305,13 @@ BorrowedTensor::BorrowedTensor(Aliases& aliases, const Tensor& tensor) {
 BorrowedTensor::~BorrowedTensor() {
   if (owner_ == nullptr) return;
   StorageImpl* storage = alias_.storage().unsafeGetStorageImpl();
+  SpareAliases& spare = spare_aliases();
   const bool is_kept = alias_.use_count() != 1 || alias_.storage().use_count() != 1;
   const bool is_ours = storage->data_ptr().get_deleter() == &keep_storage;
   if (is_kept) {
     if (is_ours) storage->set_data_ptr_noswap(borrow(owner_));
-  } else if (is_ours && tl_spare.count < SpareAliases::kMost) {
-    tl_spare.tensors[static_cast<std::size_t>(tl_spare.count++)] = std::move(alias_);
+  } else if (is_ours && spare.count < SpareAliases::kMost) {
+    spare.tensors[static_cast<std::size_t>(spare.count++)] = std::move(alias_);
   }
 }
 
