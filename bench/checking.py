@@ -66,6 +66,7 @@ def _sampler(command: str) -> Sample:
     arguments = [part for word in shlex.split(command) for part in words.get(word, [word])]
     environment = {**os.environ, "ASHORE_CACHE_DIR": _cache(), "RUFF_CACHE_DIR": _cache()}
     environment["RAYON_NUM_THREADS"] = "1"
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
 
     def sample() -> float:
         start = perf_counter()

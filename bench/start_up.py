@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
+from subprocess import DEVNULL
 from time import perf_counter
 
 from measure import Effort, Row, Sample, ms_in_all, ms_over, times
@@ -16,10 +18,12 @@ NUMPY = "python -c 'import numpy'"
 def process_sampler(command: str) -> Sample:
     """Return a sampler of the command; `python` is the interpreter that runs this."""
     arguments = [sys.executable if a == "python" else a for a in shlex.split(command)]
+    environment = {**os.environ}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
 
     def sample() -> float:
         start = perf_counter()
-        subprocess.run(arguments, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        subprocess.run(arguments, check=True, env=environment, stdin=DEVNULL, stdout=DEVNULL)
         return perf_counter() - start
 
     return sample

@@ -55,7 +55,7 @@ def check_content(path: str, raw: bytes, project: Project) -> Checked:
         sites = find_sites(run)
         reports = []
         if sites or b"ashore:" in raw or b"noqa" in raw:
-            silenced = Suppressions(source)
+            silenced = Suppressions(source, has_sites=bool(sites))
             sites = lowered(path, [site for site in sites if not silenced.silences(site)])
             reports = [report_of(source, site) for site in sites]
             reports += [unused_report(source, one) for one in silenced.all if one.unused()]

@@ -34,7 +34,7 @@ def wanted(site: Site, level: Level, unsafe: bool) -> bool:
 
 def plan(source: Source, sites: Sequence[Site], level: Level, unsafe: bool = False) -> Plan:
     """Return the edits that repair the sites which are wanted and do not collide."""
-    nodes = source.expressions
+    nodes = _nodes(source, sites)
     rewrites: dict[Span, Replace | Wrap] = {}
     chosen: list[Site] = []
     for site in sorted((s for s in sites if wanted(s, level, unsafe)), key=_replacing_first):
@@ -49,6 +49,13 @@ def plan(source: Source, sites: Sequence[Site], level: Level, unsafe: bool = Fal
     for span, (operations, receiver) in _united(chosen).items():
         edits += _converting(source, nodes[span], span, operations, receiver)
     return Plan(tuple(edits), tuple(chosen), tuple(rewrites))
+
+
+def _nodes(source: Source, sites: Sequence[Site]) -> dict[Span, ast.expr]:
+    """Return the expressions that sites want converted."""
+    spans = {c.span for site in sites for c in site.changes if isinstance(c, Convert)}
+    found = {span: source.expression(span) for span in spans}
+    return {span: node for span, node in found.items() if node is not None}
 
 
 def _replacing_first(site: Site) -> tuple[bool, Level, int]:

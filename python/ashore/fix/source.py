@@ -56,14 +56,22 @@ class Source:
         """Return the offset of ast's line (from 1) and column (bytes from 0)."""
         return self.lines[line - 1] + column
 
-    @cached_property
-    def expressions(self) -> dict[Span, ast.expr]:
-        """Return the outermost expression of each span."""
-        found: dict[Span, ast.expr] = {}
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.expr):
-                found.setdefault(self.span(node), node)
-        return found
+    def expression(self, span: Span) -> ast.expr | None:
+        """Return the outermost expression that is this span, if there is one."""
+        first, last = self.line_of(span.start), self.line_of(span.end)
+        level: list[ast.AST] = [self.tree]
+        while level:
+            below: list[ast.AST] = []
+            for node in level:
+                for child in ast.iter_child_nodes(node):
+                    line, end_line = getattr(child, "lineno", 0), getattr(child, "end_lineno", last)
+                    if line > first or (end_line or last) < last:
+                        continue  # elsewhere; nodes without a place are looked into
+                    if isinstance(child, ast.expr) and self.span(child) == span:
+                        return child
+                    below.append(child)
+            level = below
+        return None
 
     def span(self, node: ast.expr | ast.stmt) -> Span:
         """Return where a node stands."""

@@ -13,6 +13,7 @@ from ashore.fix.source import Source
 _OURS = re.compile(r"#\s*ashore:\s*ignore(?:\[([^\]]*)\])?")
 _NOQA = re.compile(r"#\s*noqa(?::\s*([A-Za-z0-9, ]+))?", re.IGNORECASE)
 _HINT = re.compile(rb"#[^\r\n]*(?:ashore:|noqa)", re.IGNORECASE)
+_NAMES_OURS = re.compile(rb"#[^\r\n]*(?:ashore:|noqa:[^\r\n]*\bTN)", re.IGNORECASE)
 
 
 @dataclass
@@ -37,9 +38,13 @@ class Suppression:
 class Suppressions:
     """Hold the comments of a file and which of them silenced something."""
 
-    def __init__(self, source: Source) -> None:
-        """Read the comments; most files have none and are not read as tokens."""
-        self.all = list(_read(source)) if _HINT.search(source.body) else []
+    def __init__(self, source: Source, *, has_sites: bool = True) -> None:
+        """Read the comments; most files have none that matter and are not read as tokens.
+
+        Without sites there is nothing to silence: only comments that name us can be unused.
+        """
+        hint = _HINT if has_sites else _NAMES_OURS
+        self.all = list(_read(source)) if hint.search(source.body) else []
 
     def silences(self, site: Site) -> bool:
         """Tell whether a comment on a site's lines silences it; that comment is then used."""

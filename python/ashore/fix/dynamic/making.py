@@ -60,7 +60,7 @@ class Maker:
         """Return the expression at a spot, if its positions can be trusted."""
         source = self.source(spot)
         span = span_of(source, spot)
-        node = source.expressions.get(span)
+        node = source.expression(span)
         if node is None:
             return None
         try:  # before Python 3.12 the positions inside f-strings may be wrong
@@ -136,7 +136,7 @@ class Maker:
     def _blocked(self, note: Note, why: str) -> Made:
         source = self.source(note.spot)
         span = span_of(source, note.spot)
-        node = source.expressions.get(span)
+        node = source.expression(span)
         if span.end <= span.start:
             span = Span(span.start, span.start + 1)
         what = _quoted(source, node) if node is not None else note.callee

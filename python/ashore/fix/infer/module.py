@@ -34,14 +34,11 @@ def dotted(node: ast.AST) -> str:
     """Return `a.b.c` for such an expression, else an empty string."""
     if isinstance(node, ast.Name):
         return node.id
-    parts: list[str] = []
+    path = ""
     while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
+        path = f".{node.attr}{path}"
         node = node.value
-    if not parts or not isinstance(node, ast.Name):
-        return ""
-    parts.append(node.id)
-    return ".".join(reversed(parts))
+    return node.id + path if path and isinstance(node, ast.Name) else ""
 
 
 class Module:
