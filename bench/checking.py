@@ -28,9 +28,10 @@ MOST_ROUNDS = 3
 def rows(effort: Effort) -> list[Row]:
     """State the rows of "Checking programs"."""
     rounds = min(effort.processes, MOST_ROUNDS)
-    lines = _lines()
+    lines = _lines([_torch() / folder for folder in FOLDERS])
+    lines_again = _lines([_torch()])
     whole = Target(f"≥ {LINES_A_SECOND:,} lines/s", lambda rival_s: lines / LINES_A_SECOND)
-    again = Target("≤ 0.3 s per 500,000 lines", lambda rival_s: lines * AGAIN_S_PER_LINE)
+    again = Target("≤ 0.3 s per 500,000 lines", lambda rival_s: lines_again * AGAIN_S_PER_LINE)
     return [
         Row(
             "check",
@@ -41,8 +42,8 @@ def rows(effort: Effort) -> list[Row]:
         ),
         Row(
             "check-again",
-            "python -m ashore check TORCH",
-            {"python -c pass": again, "ruff check --isolated TORCH": None},
+            "python -m ashore check ALL_TORCH",
+            {"python -c pass": again, "ruff check --isolated ALL_TORCH": None},
             _sampler,
             rounds,
         ),
@@ -61,6 +62,7 @@ def _sampler(command: str) -> Sample:
         "python": [sys.executable],
         "ruff": [str(Path(sys.executable).with_name("ruff"))],
         "TORCH": [str(_torch() / folder) for folder in FOLDERS],
+        "ALL_TORCH": [str(_torch())],
         "FILE": [__file__],
     }
     arguments = [part for word in shlex.split(command) for part in words.get(word, [word])]
@@ -85,8 +87,8 @@ def _torch() -> Path:
     return Path(spec.origin).parent
 
 
-def _lines() -> int:
-    files = [path for folder in FOLDERS for path in (_torch() / folder).rglob("*.py")]
+def _lines(folders: list[Path]) -> int:
+    files = [path for folder in folders for path in folder.rglob("*.py")]
     return sum(path.read_bytes().count(b"\n") for path in files)
 
 
