@@ -1,7 +1,8 @@
 """Compile a file of the user's so that what its expressions hold is known while it runs.
 
 Arguments, elements, stored and returned values become `_ashore_see(number, value)`, functions of
-NumPy's `_ashore_call(number, function)(…)`. Nodes keep their positions, so tracebacks stay true.
+NumPy's and torch's `_ashore_call(number, function)(…)`. Nodes keep their positions, so tracebacks
+stay true.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ _PER_FILE = 1 << 24  # numbers of expressions
 Place = tuple[int, int, int, int]  # line, column, end line, end column, as ast gives them
 RETURNS = ast.Return | ast.Lambda | ast.Yield
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp
+_CALLED = ("numpy", "torch")  # libraries of whose functions each call is watched
 FILLING = ("append", "insert", "appendleft", "add")
 
 
@@ -97,7 +99,7 @@ class Files:
         tree = ast.parse(source.body.decode())
         same = (node for node in ast.walk(tree) if _has_place(node))
         numbers = {node: number for number, node in enumerate(same, file.first)}
-        _Instrument(numbers, _names_of_numpy(tree)).visit(tree)
+        _Instrument(numbers, _names_of_libraries(tree)).visit(tree)
         self.by_name[name] = file
         self.in_order.append(file)
         return tree
@@ -121,21 +123,31 @@ def _has_place(node: ast.AST) -> bool:
     return isinstance(node, ast.expr | ast.stmt)
 
 
-def _names_of_numpy(tree: ast.Module) -> frozenset[str]:
-    """Return the names that stand for NumPy and for its functions."""
+def _names_of_libraries(tree: ast.Module) -> frozenset[str]:
+    """Return the names that stand for NumPy, torch, and what is in them."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names |= {a.asname or "numpy" for a in node.names if a.name == "numpy"}
-        elif isinstance(node, ast.ImportFrom) and node.module == "numpy" and not node.level:
-            names |= {a.asname or a.name for a in node.names}
+            for alias in node.names:
+                head = alias.name.partition(".")[0]
+                if head in _CALLED:
+                    names.add(alias.asname or head)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            head = (node.module or "").partition(".")[0]
+            names |= {a.asname or a.name for a in node.names if head in _CALLED}
     return frozenset(names)
 
 
+def _root(func: ast.expr) -> ast.expr:
+    while isinstance(func, ast.Attribute):
+        func = func.value
+    return func
+
+
 class _Instrument(ast.NodeTransformer):
-    def __init__(self, numbers: dict[ast.AST, int], numpy: frozenset[str]) -> None:
+    def __init__(self, numbers: dict[ast.AST, int], libraries: frozenset[str]) -> None:
         self._numbers = numbers
-        self._numpy = numpy
+        self._libraries = libraries
 
     def _seen(self, node: Any) -> Any:
         if node is None or isinstance(
@@ -153,8 +165,8 @@ class _Instrument(ast.NodeTransformer):
         node.args = [self._seen(argument) for argument in node.args]
         for keyword in node.keywords:
             keyword.value = self._seen(keyword.value)
-        root = func.value if isinstance(func, ast.Attribute) else func
-        if isinstance(root, ast.Name) and root.id in self._numpy:
+        root = _root(func)
+        if isinstance(root, ast.Name) and root.id in self._libraries:
             node.func = _call(CALL, number, node.func)
         return node
 

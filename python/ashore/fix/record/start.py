@@ -15,6 +15,7 @@ from typing import Any
 from ashore.fix.record.instrument import CALL, SEE
 from ashore.fix.record.recorder import Recorder
 from ashore.fix.record.settings import read_settings
+from ashore.fix.record.torch_calls import computes, taking_arrays
 from ashore.fix.source import Unreadable
 
 
@@ -25,8 +26,7 @@ def start() -> Recorder | None:
         return None
     recorder = Recorder(settings)
     setattr(builtins, SEE, recorder.watch.see)
-    gradients = recorder.gradients
-    setattr(builtins, CALL, gradients.call if gradients else lambda number, function: function)
+    setattr(builtins, CALL, _caller(recorder))
     own_get_code = SourceFileLoader.get_code
 
     def get_code(self: SourceFileLoader, name: str) -> CodeType | None:
@@ -46,6 +46,18 @@ def start() -> Recorder | None:
             later[name] = _bound(hook, recorder)
     sys.meta_path.insert(0, _AfterImport(later))
     return recorder
+
+
+def _caller(recorder: Recorder) -> Callable[[int, Any], Any]:
+    """Return what is asked for each function of NumPy's and torch's that the program calls."""
+    gradients = recorder.gradients
+
+    def call(number: int, function: Any) -> Any:
+        if computes(function):
+            return taking_arrays(recorder, function)
+        return gradients.call(number, function) if gradients else function
+
+    return call
 
 
 def _bound(function: Callable[[Recorder, Any], None], recorder: Recorder) -> Callable[[Any], None]:

@@ -95,12 +95,17 @@ def _tensors(args: Any, kwargs: Any) -> Iterator[tuple[int, tuple[int | None, An
     import torch
 
     for at, value in [*enumerate(args), *((None, one) for one in kwargs.values())]:
-        if isinstance(value, torch.Tensor):
-            yield id(value), (at, value)
-        elif isinstance(value, list | tuple):
-            for one in value:
-                if isinstance(one, torch.Tensor):
-                    yield id(one), (None, one)
+        for one in _parts(value):
+            if isinstance(one, torch.Tensor):
+                yield id(one), (at if one is value else None, one)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """Yield a value, or what lies in a list or tuple."""
+    if isinstance(value, list | tuple):
+        yield from value
+    else:
+        yield value
 
 
 def _wanted(
@@ -144,7 +149,10 @@ def _home(name: str, args: Any, state: dict[int, Any]) -> Any:
 
 def _moved(value: Any, moves: Moves) -> Any:
     if id(value) in moves:
-        return value.to(**moves[id(value)][1][1])
+        import torch
+
+        to = moves[id(value)][1][1]
+        return value.to(**to) if isinstance(value, torch.Tensor) else torch.as_tensor(value, **to)
     if type(value) in (list, tuple):
         return type(value)(_moved(one, moves) for one in value)
     if type(value) is dict:
@@ -181,6 +189,50 @@ def _record(recorder: Recorder, value: Any, to: dict[str, Any], at: int | None, 
             "array": array,
         }
     recorder.tell(note)
+
+
+def computes(function: Any) -> bool:
+    """Tell whether something is a function of torch's that computes with tensors."""
+    home = str(getattr(function, "__module__", ""))
+    known = home in ("torch", "torch.functional", "torch.nn.functional")
+    return (known or home.startswith("torch._C")) and not isinstance(function, type)
+
+
+def taking_arrays(recorder: Recorder, function: Any) -> Any:
+    """Return a function of torch's that takes arrays, too; what it was given is recorded."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (TypeError, AttributeError, RuntimeError):
+            moves = {} if recorder.busy else _arrays(recorder, args, kwargs)
+            if not moves:
+                raise
+            with recorder.at_work():
+                made = function(*_moved(args, moves), **_moved(kwargs, moves))
+                for value, (at, to) in moves.values():
+                    _record(recorder, value, to, at, getattr(function, "__name__", ""))
+                return made
+
+    return called
+
+
+def _arrays(recorder: Recorder, args: Any, kwargs: Any) -> Moves:
+    """Return the arrays that a call is given, and the device and dtype of the tensors beside."""
+    import torch
+
+    beside = [value for _, (_, value) in _tensors(args, kwargs)]
+    device = next((t.device for t in beside if t.device.type != "cpu"), None)
+    dtype = next((t.dtype for t in beside if t.is_floating_point()), None)
+    moves: Moves = {}
+    for value in (part for one in (*args, *kwargs.values()) for part in _parts(one)):
+        if isinstance(value, recorder.watch.array_type):
+            to = {} if device is None else {"device": device}
+            if value.dtype.kind == "f" and dtype not in (None, torch.as_tensor(value).dtype):
+                to["dtype"] = dtype
+            moves[id(value)] = (value, (None, to))
+    return moves
 
 
 def _hook_modules(recorder: Recorder, torch: Any) -> None:
