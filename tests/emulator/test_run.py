@@ -13,7 +13,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from fake_torch import heed_interrupts
 
 SHOW = """\
 import os, sys
@@ -134,7 +133,6 @@ def ended(number: signal.Signals, *command: str) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=heed_interrupts,
     )
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     time.sleep(0.05)  # into the loop

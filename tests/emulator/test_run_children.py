@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from ashore.emulate._children import HOOK_FOLDER
-from fake_torch import heed_interrupts, is_alive, wait_for_number, write_slow_compiler, write_torch
+from fake_torch import is_alive, wait_for_number, write_slow_compiler, write_torch
 
 HOOKED = "import sys; print(sum(hasattr(f, 'ashore_hook') for f in sys.meta_path))"
 
@@ -211,7 +211,6 @@ def test_an_interrupt_while_it_is_compiled_is_one_line(folder: Path, words: list
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "CXX": str(compiler)},
-        preexec_fn=heed_interrupts,
     )
     pid = wait_for_number(child, process)
     process.send_signal(signal.SIGINT)

@@ -4,7 +4,6 @@ tests of the build."""
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -103,7 +102,6 @@ def start_build(
         stdin=subprocess.DEVNULL,
         text=True,
         env={**os.environ, "BEFORE": before, **env},
-        preexec_fn=heed_interrupts,
     )
     _builds.append(process)
     return process
@@ -117,11 +115,6 @@ def end_builds() -> None:
     while _builds:
         with _builds.pop() as process:
             process.kill()
-
-
-def heed_interrupts() -> None:
-    """Undo, in a child, what a test run in the background does: it ignores SIGINT."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def write_slow_compiler(folder: Path) -> tuple[Path, Path]:

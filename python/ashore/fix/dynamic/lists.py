@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ashore.fix.dynamic.notes import Note, Target
+from ashore.fix.list_uses import Harmless, is_harmless
 from ashore.fix.sites import OPERATIONS, Change, Convert, Replace, Wrap
 from ashore.fix.source import Source
 
 if TYPE_CHECKING:
     from ashore.fix.dynamic.making import Maker
 
-_HARMLESS_METHODS = ("append", "extend", "insert", "clear", "appendleft")
-_HARMLESS_CALLS = ("len", "print", "bool", "range", "enumerate")
 _MIXED = "the container holds other things than tensors, and not all were seen to be put in"
 
 
@@ -76,12 +75,17 @@ def _only_given_away(source: Source, node: ast.expr, notes: Sequence[Note]) -> b
     if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
         return False
     recorded = {(n.spot.path, n.spot.at) for n in notes}
+    harmless = Harmless(
+        ("append", "extend", "insert", "clear", "appendleft"),
+        ("len", "print", "bool", "range", "enumerate"),
+        lambda call: (source.path, _place(call)) in recorded,
+    )
     parents = {c: p for p in ast.walk(source.tree) for c in ast.iter_child_nodes(p)}
     wanted = ast.unparse(node)
     for other in ast.walk(_scope(source, node, parents)):
         if not isinstance(other, type(node)) or ast.unparse(other) != wanted:
             continue
-        if not _harmless(source, other, parents, recorded):
+        if not is_harmless(other, parents, harmless):
             return False
     return True
 
@@ -102,28 +106,5 @@ def _scope(source: Source, node: ast.expr, parents: dict[ast.AST, ast.AST]) -> a
     return source.tree
 
 
-def _harmless(
-    source: Source,
-    node: ast.AST,
-    parents: dict[ast.AST, ast.AST],
-    recorded: set[tuple[str, tuple[int, int, int, int]]],
-) -> bool:
-    if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
-        return True
-    parent = parents.get(node)
-    while isinstance(parent, ast.Subscript) and parent.value is node:
-        if not isinstance(parent.slice, ast.Slice):
-            return False
-        node, parent = parent, parents.get(parent)
-    if isinstance(parent, ast.Attribute):
-        return parent.attr in _HARMLESS_METHODS
-    if isinstance(parent, ast.If | ast.While | ast.UnaryOp):
-        return True
-    if isinstance(parent, ast.keyword):
-        parent = parents.get(parent)
-    if not isinstance(parent, ast.Call):
-        return False
-    if isinstance(parent.func, ast.Name) and parent.func.id in _HARMLESS_CALLS:
-        return True
-    place = (parent.lineno, parent.col_offset, parent.end_lineno, parent.end_col_offset)
-    return (source.path, place) in recorded
+def _place(call: ast.Call) -> tuple[int, int, int | None, int | None]:
+    return call.lineno, call.col_offset, call.end_lineno, call.end_col_offset

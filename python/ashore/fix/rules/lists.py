@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ashore.fix.infer.scope import Run, key_of
+from ashore.fix.list_uses import Harmless, is_harmless
 from ashore.fix.meetings import LibraryCall, Meeting, NumpyCall, PlotCall
 from ashore.fix.rules.making import is_safe, level_of, make_site, operations
 from ashore.fix.sites import OPERATIONS, Change, Convert, Level, Site, Wrap
@@ -175,24 +176,13 @@ def _harmless(run: Run, node: ast.expr, key: str, parents: dict[ast.AST, ast.AST
         if not key.startswith(key_of(parent) or "\0"):
             return bool(key_of(parent))  # another part of the same thing
         node = parent
-    if isinstance(getattr(node, "ctx", None), ast.Store):
-        return True
-    parent = parents.get(node)
-    while isinstance(parent, ast.Subscript) and parent.value is node:
-        if not isinstance(parent.slice, ast.Slice):
-            return False
-        node, parent = parent, parents.get(parent)
-    if isinstance(parent, ast.Attribute):
-        return parent.attr in _LOOKING
-    if isinstance(parent, ast.If | ast.While | ast.UnaryOp):
-        return True
-    if isinstance(parent, ast.keyword):
-        parent = parents.get(parent)
-    if isinstance(parent, ast.Call):
-        if isinstance(parent.func, ast.Name) and parent.func.id in _HARMLESS:
-            return True
-        return any((kind, parent) in run.meetings for kind in _HOST_CALLS)
-    return False
+    return is_harmless(
+        node, parents, Harmless(_LOOKING, _HARMLESS, lambda call: _is_met(run, call))
+    )
+
+
+def _is_met(run: Run, call: ast.Call) -> bool:
+    return any((kind, call) in run.meetings for kind in _HOST_CALLS)
 
 
 def _parents(run: Run) -> dict[ast.AST, ast.AST]:
