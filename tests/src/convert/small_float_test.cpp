@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <map>
+#include <string>
 #include <vector>
 
 namespace ashore {
@@ -24,55 +24,42 @@ struct Spec {
   bool signed_zero = true;
 };
 
-template <typename Format>
-Spec spec_of();
-template <>
-Spec spec_of<Half>() {
-  return {5, 10, 15, 65504, 0x7C00, 0x7E00};
+// One format: its name, what its specification says, and our codec of it.
+struct Format {
+  const char* name;
+  Spec spec;
+  float (*decode)(std::uint32_t bits);
+  std::uint32_t (*encode_float)(float value);
+  std::uint32_t (*encode_double)(double value);
+
+  std::uint32_t encode(float value) const { return encode_float(value); }
+  std::uint32_t encode(double value) const { return encode_double(value); }
+};
+
+// The codecs are templates; the tests are not, for the compilers' sake.
+template <typename Codec>
+Format format(const char* name, Spec spec) {
+  return {name, spec,
+          [](std::uint32_t bits) { return Codec::decode(static_cast<typename Codec::Bits>(bits)); },
+          [](float value) { return std::uint32_t{Codec::encode(value)}; },
+          [](double value) { return std::uint32_t{Codec::encode(value)}; }};
 }
-template <>
-Spec spec_of<BFloat16>() {
-  return {8, 7, 127, 0x1.FEp127, 0x7F80, 0x7FC0};
-}
-template <>
-Spec spec_of<Float8E3M4>() {
-  return {3, 4, 3, 15.5, 0x70, 0x78};
-}
-template <>
-Spec spec_of<Float8E4M3>() {
-  return {4, 3, 7, 240, 0x78, 0x7C};
-}
-template <>
-Spec spec_of<Float8E4M3B11FNUZ>() {
-  return {4, 3, 11, 30, 0x80, 0x80, false};
-}
-template <>
-Spec spec_of<Float8E4M3FN>() {
-  return {4, 3, 7, 448, 0x7F, 0x7F};
-}
-template <>
-Spec spec_of<Float8E4M3FNUZ>() {
-  return {4, 3, 8, 240, 0x80, 0x80, false};
-}
-template <>
-Spec spec_of<Float8E5M2>() {
-  return {5, 2, 15, 57344, 0x7C, 0x7E};
-}
-template <>
-Spec spec_of<Float8E5M2FNUZ>() {
-  return {5, 2, 16, 57344, 0x80, 0x80, false};
-}
-template <>
-Spec spec_of<Float6E2M3FN>() {
-  return {2, 3, 1, 7.5, 0x1F, 0x20};
-}
-template <>
-Spec spec_of<Float6E3M2FN>() {
-  return {3, 2, 3, 28, 0x1F, 0x20};
-}
-template <>
-Spec spec_of<Float4E2M1FN>() {
-  return {2, 1, 1, 6, 0x7, 0x8};
+
+std::vector<Format> formats() {
+  return {
+      format<Half>("Half", {5, 10, 15, 65504, 0x7C00, 0x7E00}),
+      format<BFloat16>("BFloat16", {8, 7, 127, 0x1.FEp127, 0x7F80, 0x7FC0}),
+      format<Float8E3M4>("Float8E3M4", {3, 4, 3, 15.5, 0x70, 0x78}),
+      format<Float8E4M3>("Float8E4M3", {4, 3, 7, 240, 0x78, 0x7C}),
+      format<Float8E4M3B11FNUZ>("Float8E4M3B11FNUZ", {4, 3, 11, 30, 0x80, 0x80, false}),
+      format<Float8E4M3FN>("Float8E4M3FN", {4, 3, 7, 448, 0x7F, 0x7F}),
+      format<Float8E4M3FNUZ>("Float8E4M3FNUZ", {4, 3, 8, 240, 0x80, 0x80, false}),
+      format<Float8E5M2>("Float8E5M2", {5, 2, 15, 57344, 0x7C, 0x7E}),
+      format<Float8E5M2FNUZ>("Float8E5M2FNUZ", {5, 2, 16, 57344, 0x80, 0x80, false}),
+      format<Float6E2M3FN>("Float6E2M3FN", {2, 3, 1, 7.5, 0x1F, 0x20}),
+      format<Float6E3M2FN>("Float6E3M2FN", {3, 2, 3, 28, 0x1F, 0x20}),
+      format<Float4E2M1FN>("Float4E2M1FN", {2, 1, 1, 6, 0x7, 0x8}),
+  };
 }
 
 // The value of a magnitude by the textbook formula.
@@ -83,21 +70,19 @@ double textbook(const Spec& spec, std::uint32_t magnitude) {
   return std::ldexp(fraction + (exponent == 0 ? 0 : std::ldexp(1.0, spec.mantissa_bits)), shift);
 }
 
-template <typename Format>
-class SmallFloatTest : public ::testing::Test {};
+class SmallFloatTest : public ::testing::TestWithParam<Format> {};
 
-using Formats = ::testing::Types<Half, BFloat16, Float8E3M4, Float8E4M3, Float8E4M3B11FNUZ,
-                                 Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ,
-                                 Float6E2M3FN, Float6E3M2FN, Float4E2M1FN>;
-TYPED_TEST_SUITE(SmallFloatTest, Formats);
+INSTANTIATE_TEST_SUITE_P(Formats, SmallFloatTest, ::testing::ValuesIn(formats()),
+                         [](const auto& test) { return std::string(test.param.name); });
 
-TYPED_TEST(SmallFloatTest, DecodesEveryPattern) {
-  const Spec spec = spec_of<TypeParam>();
+TEST_P(SmallFloatTest, DecodesEveryPattern) {
+  const Format& format = GetParam();
+  const Spec& spec = format.spec;
   const int magnitude_bits = spec.exponent_bits + spec.mantissa_bits;
   const std::uint32_t sign = 1u << magnitude_bits;
   int finite = 0;
   for (std::uint32_t bits = 0; bits < 2 * sign; ++bits) {
-    const float value = TypeParam::decode(static_cast<typename TypeParam::Bits>(bits));
+    const float value = format.decode(bits);
     const std::uint32_t magnitude = bits & (sign - 1);
     const double expected = textbook(spec, magnitude);
     const bool negative = (bits & sign) != 0;
@@ -116,17 +101,17 @@ TYPED_TEST(SmallFloatTest, DecodesEveryPattern) {
   EXPECT_GT(finite, 10);
 }
 
-TYPED_TEST(SmallFloatTest, EncodesEveryPatternBack) {
-  using Bits = typename TypeParam::Bits;
-  const Spec spec = spec_of<TypeParam>();
+TEST_P(SmallFloatTest, EncodesEveryPatternBack) {
+  const Format& format = GetParam();
+  const Spec& spec = format.spec;
   const std::uint32_t patterns = 2u << (spec.exponent_bits + spec.mantissa_bits);
   for (std::uint32_t bits = 0; bits < patterns; ++bits) {
-    const float value = TypeParam::decode(static_cast<Bits>(bits));
-    const Bits narrow = TypeParam::encode(value);
-    const Bits narrow_double = TypeParam::encode(static_cast<double>(value));
+    const float value = format.decode(bits);
+    const std::uint32_t narrow = format.encode(value);
+    const std::uint32_t narrow_double = format.encode(static_cast<double>(value));
     ASSERT_EQ(narrow, narrow_double) << bits;
     if (std::isnan(value)) {
-      ASSERT_TRUE(std::isnan(TypeParam::decode(narrow))) << bits;
+      ASSERT_TRUE(std::isnan(format.decode(narrow))) << bits;
     } else {
       ASSERT_EQ(narrow, bits);
     }
@@ -135,9 +120,9 @@ TYPED_TEST(SmallFloatTest, EncodesEveryPatternBack) {
 
 // Between two neighbours the midpoint goes to the even pattern, and whatever lies beside it to the
 // nearer.
-template <typename TypeParam, typename Wide>
-void expect_nearest_even() {
-  const Spec spec = spec_of<TypeParam>();
+template <typename Wide>
+void expect_nearest_even(const Format& format) {
+  const Spec& spec = format.spec;
   const std::uint32_t sign = 1u << (spec.exponent_bits + spec.mantissa_bits);
   for (std::uint32_t low = 0; low < sign; ++low) {
     const double below = textbook(spec, low);
@@ -150,40 +135,37 @@ void expect_nearest_even() {
     const std::uint32_t even = low % 2 == 0 ? low : high_bits;
     const Wide after = std::nextafter(middle, std::numeric_limits<Wide>::infinity());
     const Wide before = std::nextafter(middle, Wide{0});
-    ASSERT_EQ(TypeParam::encode(middle), even) << low;
-    ASSERT_EQ(TypeParam::encode(after), high_bits) << low;
-    ASSERT_EQ(TypeParam::encode(before), low) << low;
+    ASSERT_EQ(format.encode(middle), even) << low;
+    ASSERT_EQ(format.encode(after), high_bits) << low;
+    ASSERT_EQ(format.encode(before), low) << low;
     if (spec.signed_zero) {
-      ASSERT_EQ(TypeParam::encode(-middle), even | sign) << low;
-      ASSERT_EQ(TypeParam::encode(-before), low | sign) << low;
+      ASSERT_EQ(format.encode(-middle), even | sign) << low;
+      ASSERT_EQ(format.encode(-before), low | sign) << low;
     } else {  // no -0, and the NaN has no sign of its own
-      ASSERT_EQ(TypeParam::encode(-middle), even == 0 ? 0 : even | sign) << low;
-      ASSERT_EQ(TypeParam::encode(-before), low == 0 ? 0 : low | sign) << low;
+      ASSERT_EQ(format.encode(-middle), even == 0 ? 0 : even | sign) << low;
+      ASSERT_EQ(format.encode(-before), low == 0 ? 0 : low | sign) << low;
     }
   }
 }
 
-TYPED_TEST(SmallFloatTest, RoundsToNearestEvenFromFloat) {
-  expect_nearest_even<TypeParam, float>();
-}
+TEST_P(SmallFloatTest, RoundsToNearestEvenFromFloat) { expect_nearest_even<float>(GetParam()); }
 
-TYPED_TEST(SmallFloatTest, RoundsToNearestEvenFromDouble) {
-  expect_nearest_even<TypeParam, double>();
-}
+TEST_P(SmallFloatTest, RoundsToNearestEvenFromDouble) { expect_nearest_even<double>(GetParam()); }
 
-TYPED_TEST(SmallFloatTest, TopAndBottom) {
-  const Spec spec = spec_of<TypeParam>();
+TEST_P(SmallFloatTest, TopAndBottom) {
+  const Format& format = GetParam();
+  const Spec& spec = format.spec;
   const std::uint32_t sign = 1u << (spec.exponent_bits + spec.mantissa_bits);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(TypeParam::encode(std::numeric_limits<float>::max()), spec.overflow);
-  EXPECT_EQ(TypeParam::encode(std::numeric_limits<double>::max()), spec.overflow);
-  EXPECT_EQ(TypeParam::encode(INFINITY), spec.overflow);
-  EXPECT_EQ(TypeParam::encode(-INFINITY), spec.overflow | sign);
-  EXPECT_EQ(TypeParam::encode(nan), spec.nan);
-  EXPECT_EQ(TypeParam::encode(0.0f), 0);
-  EXPECT_EQ(TypeParam::encode(-0.0f), spec.signed_zero ? sign : 0);
-  EXPECT_EQ(TypeParam::encode(std::numeric_limits<double>::denorm_min()), 0);
-  EXPECT_EQ(TypeParam::encode(std::numeric_limits<float>::denorm_min()), 0);  // of bfloat16 too
+  EXPECT_EQ(format.encode(std::numeric_limits<float>::max()), spec.overflow);
+  EXPECT_EQ(format.encode(std::numeric_limits<double>::max()), spec.overflow);
+  EXPECT_EQ(format.encode(INFINITY), spec.overflow);
+  EXPECT_EQ(format.encode(-INFINITY), spec.overflow | sign);
+  EXPECT_EQ(format.encode(nan), spec.nan);
+  EXPECT_EQ(format.encode(0.0f), 0);
+  EXPECT_EQ(format.encode(-0.0f), spec.signed_zero ? sign : 0);
+  EXPECT_EQ(format.encode(std::numeric_limits<double>::denorm_min()), 0);
+  EXPECT_EQ(format.encode(std::numeric_limits<float>::denorm_min()), 0);  // of bfloat16 too
 }
 
 // float8_e8m0fnu is a scale: no sign, no zero, no fraction.
