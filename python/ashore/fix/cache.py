@@ -6,7 +6,6 @@ files that its result rests on must be unchanged as well.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 
 from ashore._atomic import atomic_file
 from ashore._private_folder import UnsafeFolder, cache_folder, make_private
+from ashore.fix.digest import digest_of
 from ashore.fix.files import Found, mark_of
 from ashore.fix.report import Report, from_values, to_values
 
@@ -108,7 +108,7 @@ class Cache:
 
 def open_cache(root: str) -> Cache | None:
     """Return the cache of a project, None where there is no safe place for it."""
-    name = hashlib.blake2b(os.path.abspath(root).encode(), digest_size=12).hexdigest()
+    name = digest_of(os.path.abspath(root).encode())
     try:
         return Cache(make_private(cache_folder(), "check") / f"{name}.json")
     except (UnsafeFolder, OSError):
@@ -118,7 +118,7 @@ def open_cache(root: str) -> Cache | None:
 def _digest(path: str) -> str | None:
     try:
         with open(path, "rb") as file:
-            return hashlib.blake2b(file.read(), digest_size=16).hexdigest()
+            return digest_of(file.read())
     except OSError:
         return None
 

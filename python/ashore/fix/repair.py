@@ -75,7 +75,7 @@ def sites_of(source: Source, project: Project) -> list[Site]:
     sites = find_sites(run)
     if not sites:
         return sites
-    silenced = Suppressions(source)
+    silenced = Suppressions(source, sites)
     return lowered(source.path, [site for site in sites if not silenced.silences(site)])
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ashore.fix.edits import in_order
-from ashore.fix.planner import plan
-from ashore.fix.sites import Level, Site
-from ashore.fix.source import Source
-from ashore.fix.suppress import Suppression
+from ashore.fix.sites import Level
+
+if TYPE_CHECKING:
+    from ashore.fix.sites import Site
+    from ashore.fix.source import Source
+    from ashore.fix.suppress import Suppression
 
 UNUSED = "TN001"  # a comment that silences nothing
 
@@ -82,6 +83,9 @@ def report_of(source: Source, site: Site) -> Report:
 def _text_edits(source: Source, site: Site) -> Sequence[TextEdit]:
     if site.blocked or not site.changes:
         return ()
+    from ashore.fix.edits import in_order
+    from ashore.fix.planner import plan  # not needed where reports come from the cache
+
     found = []
     for edit in in_order(plan(source, [site], Level.MAYBE, unsafe=True).edits):
         start = source.place(edit.offset)

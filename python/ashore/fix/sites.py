@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from ashore.fix.edits import Span
-from ashore.fix.values import Origin
+if TYPE_CHECKING:
+    from ashore.fix.edits import Span
+    from ashore.fix.values import Origin
 
 
 class Level(IntEnum):

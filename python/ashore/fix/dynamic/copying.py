@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from ashore.fix.digest import digest_of
 from ashore.fix.dynamic.launch import Program, roots_of
 from ashore.fix.dynamic.project import Files
 from ashore.fix.dynamic.session import Result
-from ashore.fix.record.instrument import digest_of
 
 _LEFT_OUT = (".git", "__pycache__", ".venv", "venv", "node_modules", ".mypy_cache", ".ruff_cache")
 
