@@ -10,9 +10,8 @@ import json
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ashore._atomic import atomic_file
 from ashore._private_folder import UnsafeFolder, cache_folder, make_private
@@ -23,8 +22,7 @@ from ashore.fix.report import Report, from_values, to_values
 _FORMAT = 1
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """Hold what was found in a file with this digest."""
 
     digest: str

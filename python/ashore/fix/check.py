@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ashore.fix.cache import Cache, Entry
 from ashore.fix.config import Settings
@@ -18,16 +18,14 @@ _WORTH_A_PROCESS = 40  # files
 _CHUNK = 12
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """Say why a file could not be checked."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(NamedTuple):
     """Hold what came out for one file."""
 
     path: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ashore.fix.edits import Refused, apply
 from ashore.fix.infer.module import Module
@@ -84,5 +84,5 @@ def lowered(path: str, sites: list[Site]) -> list[Site]:
     if not _IN_TESTS.search(path):
         return sites
     return [
-        replace(site, level=Level(site.level + 1)) for site in sites if site.level < Level.MAYBE
+        site._replace(level=Level(site.level + 1)) for site in sites if site.level < Level.MAYBE
     ]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ashore.fix.sites import Level
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 UNUSED = "TN001"  # a comment that silences nothing
 
 
-@dataclass(frozen=True)
-class TextEdit:
+class TextEdit(NamedTuple):
     """Hold one edit as editors take it: replace from here to there by a text."""
 
     line: int
@@ -27,8 +25,7 @@ class TextEdit:
     text: str
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """Hold one report."""
 
     path: str
@@ -117,7 +114,7 @@ def unused_report(source: Source, comment: Suppression) -> Report:
 
 def to_values(report: Report) -> list[Any]:
     """Return a report as values for the cache."""
-    values = [getattr(report, name) for name in Report.__dataclass_fields__]
+    values = [getattr(report, name) for name in Report._fields]
     values[2] = int(report.level)
     values[_EDITS] = [
         [edit.line, edit.column, edit.end_line, edit.end_column, edit.text] for edit in report.edits
@@ -133,4 +130,4 @@ def from_values(values: list[Any]) -> Report:
     return Report(*values)
 
 
-_EDITS = list(Report.__dataclass_fields__).index("edits")
+_EDITS = list(Report._fields).index("edits")

@@ -45,7 +45,7 @@ def brought_back(result: Result, root: str, there: str, write: bool) -> Result:
             files.write(source, after)
         changed[own] = (before, after)
     left = tuple(
-        replace(report, path=os.path.join(root, os.path.relpath(report.path, there)))
+        report._replace(path=os.path.join(root, os.path.relpath(report.path, there)))
         for report in result.left
     )
     return replace(result, changed=changed, left=left)
