@@ -41,6 +41,15 @@ def test_integers_and_detached_values_in_forward_are_changed() -> None:
     )
 
 
+def test_in_forward_a_call_of_numpy_gets_what_cuts_nothing() -> None:
+    code = (
+        "class Net(nn.Module):\n"
+        "    def forward(self, x, mask):\n"
+        "        return x * int(mask.numpy().max())\n"
+    )
+    assert fixed(code) == code.replace("mask.numpy()", "mask.cpu().numpy()")
+
+
 def test_a_function_of_autograd_records_nothing_and_is_changed() -> None:
     code = (
         "class F(torch.autograd.Function):\n"

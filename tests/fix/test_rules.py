@@ -21,6 +21,7 @@ MODEL = "model = nn.Linear(2, 2).to(device)\nout = model(torch.ones(2, device=de
         ("def f(x, device):\n    return x.to(device).numpy()", ["TN101 likely"]),
         ("def f(x):\n    return x.numpy()", ["TN101 likely"]),
         ("x = torch.load('a.pt')\nx.numpy()", ["TN101 likely"]),
+        ("def f(d):\n    for k, v in {**d}.items():\n        k.detach().numpy()", ["TN101 likely"]),
         ("x = torch.ones(3)\nx.numpy()", []),
         ("x = torch.from_numpy(a)\n(x * 2).numpy()", []),
         ("def f(x):\n    return x.cpu().numpy()", []),

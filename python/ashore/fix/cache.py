@@ -6,25 +6,23 @@ files that its result rests on must be unchanged as well.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ashore._atomic import atomic_file
 from ashore._private_folder import UnsafeFolder, cache_folder, make_private
+from ashore.fix.digest import digest_of
 from ashore.fix.files import Found, mark_of
 from ashore.fix.report import Report, from_values, to_values
 
 _FORMAT = 1
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """Hold what was found in a file with this digest."""
 
     digest: str
@@ -108,7 +106,7 @@ class Cache:
 
 def open_cache(root: str) -> Cache | None:
     """Return the cache of a project, None where there is no safe place for it."""
-    name = hashlib.blake2b(os.path.abspath(root).encode(), digest_size=12).hexdigest()
+    name = digest_of(os.path.abspath(root).encode())
     try:
         return Cache(make_private(cache_folder(), "check") / f"{name}.json")
     except (UnsafeFolder, OSError):
@@ -118,7 +116,7 @@ def open_cache(root: str) -> Cache | None:
 def _digest(path: str) -> str | None:
     try:
         with open(path, "rb") as file:
-            return hashlib.blake2b(file.read(), digest_size=16).hexdigest()
+            return digest_of(file.read())
     except OSError:
         return None
 

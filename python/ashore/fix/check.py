@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ashore.fix.cache import Cache, Entry
 from ashore.fix.config import Settings
+from ashore.fix.digest import digest_of
 from ashore.fix.files import Found, find_files
-from ashore.fix.infer.module import Module
 from ashore.fix.prefilter import may_have_sites
 from ashore.fix.project import Project
-from ashore.fix.repair import lowered
-from ashore.fix.report import Report, report_of, unused_report
-from ashore.fix.rules import find_sites
-from ashore.fix.source import Unreadable, read_source
-from ashore.fix.suppress import Suppressions
+from ashore.fix.report import Report
 
 _WORTH_A_PROCESS = 40  # files
 _CHUNK = 12
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """Say why a file could not be checked."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(NamedTuple):
     """Hold what came out for one file."""
 
     path: str
@@ -45,25 +38,12 @@ class Checked:
 
 def check_content(path: str, raw: bytes, project: Project) -> Checked:
     """Check one file's bytes."""
-    digest = hashlib.blake2b(raw, digest_size=16).hexdigest()
-    lines = raw.count(b"\n")
+    digest, lines = digest_of(raw), raw.count(b"\n")
     if not (may_have_sites(path, raw) or b"ashore: ignore" in raw):
         return Checked(path, digest, lines)
-    try:
-        source = read_source(path, raw)
-        run, rests_on = project.infer(Module(source))
-        sites = find_sites(run)
-        reports = []
-        if sites or b"ashore:" in raw or b"noqa" in raw:
-            silenced = Suppressions(source, has_sites=bool(sites))
-            sites = lowered(path, [site for site in sites if not silenced.silences(site)])
-            reports = [report_of(source, site) for site in sites]
-            reports += [unused_report(source, one) for one in silenced.all if one.unused()]
-        return Checked(path, digest, lines, tuple(reports), "", tuple(sorted(rests_on)))
-    except Unreadable as error:
-        return Checked(path, digest, lines, fault=str(error))
-    except RecursionError:
-        return Checked(path, digest, lines, fault="too deeply nested to be followed")
+    from ashore.fix.examine import examine
+
+    return Checked(path, digest, lines, *examine(path, raw, project))
 
 
 def check_paths(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from typing import Any
 
 from ashore.fix.report import UNUSED, Report
-from ashore.fix.rules import RULES
 from ashore.fix.sites import Level
 
 _KEYS = ("select", "ignore", "per-file-ignores", "exclude", "level")
@@ -99,6 +97,8 @@ def _read(path: str) -> dict[str, Any] | None:
             content = file.read()
         if b"ashore" not in content:
             return None
+        import tomllib  # takes milliseconds, as the rules do below
+
         table = tomllib.loads(content.decode()).get("tool", {}).get("ashore")
     except (OSError, ValueError) as error:
         raise BadConfig(f"{path}: {error}") from error
@@ -138,6 +138,8 @@ def _words(path: str, table: dict[str, Any], key: str) -> list[str]:
 
 def _rules(where: str, names: Iterable[str]) -> Iterable[str]:
     for name in names:
+        from ashore.fix.rules import RULES
+
         for one in name.replace(",", " ").split():
             rule = one.upper()
             if not any(known.startswith(rule) for known in (*RULES, UNUSED)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -22,8 +21,7 @@ class Side(IntEnum):
     START = 1
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """Put `text` in the place of `length` bytes at an offset; `owner` is what it is for."""
 
     offset: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ashore.fix.edits import Edit, Side, Span
 from ashore.fix.sites import OPERATIONS, PLAIN, Convert, Level, Replace, Site, Wrap
@@ -17,8 +17,7 @@ from ashore.fix.source import Source
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Dict, ast.ListComp)
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """Hold the edits of one file, the sites that they repair, and the stretches written anew."""
 
     edits: tuple[Edit, ...]

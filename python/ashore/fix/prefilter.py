@@ -18,16 +18,29 @@ _MEETS = [
     soundfile imageio faiss umap statsmodels xgboost lightgbm h5py nibabel wandb plt.""".split()
 ]
 _IMPORT = re.compile(rb"^(?:import|from) (\w+)", re.MULTILINE)
-_DROPPED = re.compile(rb"^[ \t]*[\w.\[\]'\"]+\.(?:cpu|detach|to|float|half)\(", re.MULTILINE)
+_DROPPED = (b".cpu(", b".detach(", b".to(", b".float(", b".half(")
+_RECEIVER = re.compile(rb"[ \t]*[\w.\[\]'\"]+")
 
 
 def may_have_sites(path: str, content: bytes) -> bool:
     """Tell whether there is a tensor in the file and something that it could meet."""
     if not any(word in content for word in _TENSORS):
         return False
-    if any(word in content for word in _MEETS) or _DROPPED.search(content) is not None:
+    if any(word in content for word in _MEETS) or begins_with_conversion(content):
         return True
     return _imports_beside(os.path.dirname(path), content)
+
+
+def begins_with_conversion(content: bytes) -> bool:
+    """Tell whether a line begins with `x.cpu(` or its like, so that the result may be dropped."""
+    for method in _DROPPED:
+        at = content.find(method)
+        while at >= 0:
+            start = content.rfind(b"\n", 0, at) + 1
+            if start < at and _RECEIVER.fullmatch(content, start, at):
+                return True
+            at = content.find(method, at + 1)
+    return False
 
 
 def _imports_beside(folder: str, content: bytes) -> bool:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from typing import TYPE_CHECKING
 
-from ashore.fix.infer.module import Module
-from ashore.fix.infer.passes import begin, infer
-from ashore.fix.infer.scope import Run
-from ashore.fix.source import Unreadable, read_source
+if TYPE_CHECKING:  # else imported where it is needed: most checks infer nothing
+    from ashore.fix.infer.module import Module
+    from ashore.fix.infer.scope import Run
 
 _DEPTH = 2  # imports of imports that are followed
 _MOST_KEPT = 200  # trees take much memory
@@ -28,6 +28,8 @@ class Project:
 
     def infer(self, module: Module) -> tuple[Run, frozenset[str]]:
         """Return what is known of a module, and the other files that this rests on."""
+        from ashore.fix.infer.passes import infer
+
         self._keep(module)
         run = infer(module, self.follow)
         return run, frozenset(self._opened(run, run.opened))
@@ -50,6 +52,10 @@ class Project:
         return self._runs.get(at)
 
     def _read(self, path: str, depth: int) -> Run | None:
+        from ashore.fix.infer.module import Module
+        from ashore.fix.infer.passes import begin
+        from ashore.fix.source import Unreadable, read_source
+
         module = self._modules.get(path)
         if module is None:
             try:

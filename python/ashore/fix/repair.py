@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ashore.fix.edits import Refused, apply
 from ashore.fix.infer.module import Module
@@ -75,7 +75,7 @@ def sites_of(source: Source, project: Project) -> list[Site]:
     sites = find_sites(run)
     if not sites:
         return sites
-    silenced = Suppressions(source)
+    silenced = Suppressions(source, sites)
     return lowered(source.path, [site for site in sites if not silenced.silences(site)])
 
 
@@ -84,5 +84,5 @@ def lowered(path: str, sites: list[Site]) -> list[Site]:
     if not _IN_TESTS.search(path):
         return sites
     return [
-        replace(site, level=Level(site.level + 1)) for site in sites if site.level < Level.MAYBE
+        site._replace(level=Level(site.level + 1)) for site in sites if site.level < Level.MAYBE
     ]

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ashore.fix.edits import in_order
-from ashore.fix.planner import plan
-from ashore.fix.sites import Level, Site
-from ashore.fix.source import Source
-from ashore.fix.suppress import Suppression
+from ashore.fix.sites import Level
+
+if TYPE_CHECKING:
+    from ashore.fix.sites import Site
+    from ashore.fix.source import Source
+    from ashore.fix.suppress import Suppression
 
 UNUSED = "TN001"  # a comment that silences nothing
 
 
-@dataclass(frozen=True)
-class TextEdit:
+class TextEdit(NamedTuple):
     """Hold one edit as editors take it: replace from here to there by a text."""
 
     line: int
@@ -26,8 +25,7 @@ class TextEdit:
     text: str
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """Hold one report."""
 
     path: str
@@ -82,6 +80,9 @@ def report_of(source: Source, site: Site) -> Report:
 def _text_edits(source: Source, site: Site) -> Sequence[TextEdit]:
     if site.blocked or not site.changes:
         return ()
+    from ashore.fix.edits import in_order
+    from ashore.fix.planner import plan  # not needed where reports come from the cache
+
     found = []
     for edit in in_order(plan(source, [site], Level.MAYBE, unsafe=True).edits):
         start = source.place(edit.offset)
@@ -113,7 +114,7 @@ def unused_report(source: Source, comment: Suppression) -> Report:
 
 def to_values(report: Report) -> list[Any]:
     """Return a report as values for the cache."""
-    values = [getattr(report, name) for name in Report.__dataclass_fields__]
+    values = [getattr(report, name) for name in Report._fields]
     values[2] = int(report.level)
     values[_EDITS] = [
         [edit.line, edit.column, edit.end_line, edit.end_column, edit.text] for edit in report.edits
@@ -129,4 +130,4 @@ def from_values(values: list[Any]) -> Report:
     return Report(*values)
 
 
-_EDITS = list(Report.__dataclass_fields__).index("edits")
+_EDITS = list(Report._fields).index("edits")

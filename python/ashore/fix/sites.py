@@ -6,11 +6,12 @@ planner turns sites into edits and never asks who found them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
 
-from ashore.fix.edits import Span
-from ashore.fix.values import Origin
+if TYPE_CHECKING:
+    from ashore.fix.edits import Span
+    from ashore.fix.values import Origin
 
 
 class Level(IntEnum):
@@ -31,8 +32,7 @@ OPERATIONS = ("detach", "cpu", "float", "resolve_conj", "resolve_neg", "numpy", 
 PLAIN = ("item", "tolist")  # these need nothing before them
 
 
-@dataclass(frozen=True)
-class Convert:
+class Convert(NamedTuple):
     """Ask that an expression be followed by conversions, such as `.detach().cpu()`.
 
     `receiver`: it already stands before a `.`, so that nothing needs to be wrapped.
@@ -43,16 +43,14 @@ class Convert:
     receiver: bool = False
 
 
-@dataclass(frozen=True)
-class Replace:
+class Replace(NamedTuple):
     """Ask that a whole expression or statement be written anew."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True)
-class Wrap:
+class Wrap(NamedTuple):
     """Ask that text be put before and after a whole expression or statement."""
 
     span: Span
@@ -63,8 +61,7 @@ class Wrap:
 Change = Convert | Replace | Wrap
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(NamedTuple):
     """Hold one report."""
 
     rule: str
@@ -75,7 +72,7 @@ class Site:
     changes: tuple[Change, ...] = ()
     blocked: str = ""  # why it is only reported
     unsafe: bool = False  # the repair changes what the program computes
-    lines: tuple[int, int] = field(default=(0, 0))  # first and last, where a comment may silence it
+    lines: tuple[int, int] = (0, 0)  # first and last, where a comment may silence it
 
 
 def by_position(site: Site) -> tuple[int, int, str]:

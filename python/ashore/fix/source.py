@@ -98,6 +98,11 @@ class Source:
         end = self.lines[line] if line < len(self.lines) else len(self.body)
         return self.body[start:end].decode(errors="replace").rstrip("\r\n")
 
+    def body_of(self, first: int, last: int) -> bytes:
+        """Return the text of lines, both included."""
+        stop = self.lines[last] if last < len(self.lines) else len(self.body)
+        return self.body[self.lines[first - 1] : stop]
+
     def line_of(self, offset: int) -> int:
         """Return the line of the body in which an offset lies."""
         return bisect_right(self.lines, offset)

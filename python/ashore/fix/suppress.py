@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ashore.fix.sites import Site
@@ -12,8 +12,8 @@ from ashore.fix.source import Source
 
 _OURS = re.compile(r"#\s*ashore:\s*ignore(?:\[([^\]]*)\])?")
 _NOQA = re.compile(r"#\s*noqa(?::\s*([A-Za-z0-9, ]+))?", re.IGNORECASE)
-_HINT = re.compile(rb"#[^\r\n]*(?:ashore:|noqa)", re.IGNORECASE)
-_NAMES_OURS = re.compile(rb"#[^\r\n]*(?:ashore:|noqa:[^\r\n]*\bTN)", re.IGNORECASE)
+_ANY = re.compile(rb"#[^\r\n]*(?:ashore:|noqa)", re.IGNORECASE)
+_NAMES_OURS = re.compile(rb"noqa:[ \ta-z0-9,]*tn")  # in lower case: to ignore case takes longer
 
 
 @dataclass
@@ -38,13 +38,12 @@ class Suppression:
 class Suppressions:
     """Hold the comments of a file and which of them silenced something."""
 
-    def __init__(self, source: Source, *, has_sites: bool = True) -> None:
-        """Read the comments; most files have none that matter and are not read as tokens.
-
-        Without sites there is nothing to silence: only comments that name us can be unused.
-        """
-        hint = _HINT if has_sites else _NAMES_OURS
-        self.all = list(_read(source)) if hint.search(source.body) else []
+    def __init__(self, source: Source, sites: Sequence[Site]) -> None:
+        """Read the comments, unless none can matter: reading tokens costs as much as the rest."""
+        body = source.body.lower()
+        matters = b"ashore:" in body or _NAMES_OURS.search(body) is not None
+        matters = matters or any(_ANY.search(source.body_of(*site.lines)) for site in sites)
+        self.all = list(_read(source)) if matters else []
 
     def silences(self, site: Site) -> bool:
         """Tell whether a comment on a site's lines silences it; that comment is then used."""

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from ashore.fix.digest import digest_of
 from ashore.fix.dynamic.launch import Program, roots_of
 from ashore.fix.dynamic.project import Files
 from ashore.fix.dynamic.session import Result
-from ashore.fix.record.instrument import digest_of
 
 _LEFT_OUT = (".git", "__pycache__", ".venv", "venv", "node_modules", ".mypy_cache", ".ruff_cache")
 
@@ -45,7 +45,7 @@ def brought_back(result: Result, root: str, there: str, write: bool) -> Result:
             files.write(source, after)
         changed[own] = (before, after)
     left = tuple(
-        replace(report, path=os.path.join(root, os.path.relpath(report.path, there)))
+        report._replace(path=os.path.join(root, os.path.relpath(report.path, there)))
         for report in result.left
     )
     return replace(result, changed=changed, left=left)

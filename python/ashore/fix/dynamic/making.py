@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ashore.fix.dynamic.lists import list_changes
 from ashore.fix.dynamic.notes import Note, Spot, Target
@@ -110,17 +110,17 @@ class Maker:
             lines=(note.spot.at[0], note.spot.at[2]),
         )
         if note.inside and "detach" in target.needs:
-            yield Made(source, replace(site, blocked=CUTS.format(note.inside)))
+            yield Made(source, site._replace(blocked=CUTS.format(note.inside)))
             return
         if target.container and not isinstance(node, ast.List | ast.Tuple | ast.ListComp):
             by_file, blocked = list_changes(self, note, target, node, notes, self._careful)
             if blocked:
-                yield Made(source, replace(site, blocked=blocked))
+                yield Made(source, site._replace(blocked=blocked))
             for other, changes in by_file:
                 yield Made(other, _at(site, changes))
             return
         change = Convert(source.span(node), operations_of(target), target.receiver)
-        yield Made(source, replace(site, changes=(change,)))
+        yield Made(source, site._replace(changes=(change,)))
 
     def _whole(self, note: Note, found: tuple[Spot, tuple[Change, ...], str]) -> Made:
         spot, changes, blocked = found
@@ -166,4 +166,4 @@ def _quoted(source: Source, node: ast.expr) -> str:
 
 def _at(site: Site, changes: tuple[Change, ...]) -> Site:
     """Return the site with its changes; it is told where the first of them is."""
-    return replace(site, span=changes[0].span, changes=changes)
+    return site._replace(span=changes[0].span, changes=changes)

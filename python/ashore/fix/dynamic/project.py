@@ -6,8 +6,8 @@ import os
 from contextlib import suppress
 
 from ashore._atomic import atomic_file
+from ashore.fix.digest import digest_of
 from ashore.fix.edits import Refused
-from ashore.fix.record.instrument import digest_of
 from ashore.fix.record.settings import Settings
 from ashore.fix.source import Source, Unreadable, read_source
 

@@ -137,7 +137,7 @@ class Session:
         refused = list(maker.refused)
         for path, found in by_path.items():
             source = found[0].source
-            silenced = Suppressions(source)
+            silenced = Suppressions(source, [made.site for made in found])
             sites = [made.site for made in found if not silenced.silences(made.site)]
             left += [report_of(source, site) for site in sites if site.blocked]
             planned = plan(source, sites, Level.MAYBE, unsafe=True)

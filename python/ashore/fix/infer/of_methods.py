@@ -33,6 +33,7 @@ _REDUCTIONS = _FACTS.words("reductions")
 _KEEPS_SCALAR = _FACTS.words("keeps_scalar")
 _SHARED = _FACTS.words("shared_with_arrays")
 _NARROWS = _ONLY_TENSORS - {"cpu", "cuda", "half", "bfloat16", "detach", "pin_memory", "gather"}
+_NOT_PLAIN = _NARROWS | {"cpu", "cuda", "detach"}  # what was taken for a number is a tensor
 _MODEL_CALLS = ("forward", "generate", "encode", "decode", "sample")
 _DTYPES = {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"}
 _GRADLESS = ("long", "int", "bool", "byte", "short")
@@ -64,6 +65,8 @@ def method_call(
         return of_tensor(scope, node, func, made, args, keywords)
     if kind == "output" and name == "to":
         return _moved(scope, node, receiver)
+    if kind == "plain" and name in _NOT_PLAIN:
+        return _of_unknown(scope, node, func, Value(param=receiver.param), args)
     if kind in ("list", "dict", "tuple", "plain"):
         return _of_container(scope, node, func, receiver, args)
     if kind == "array":

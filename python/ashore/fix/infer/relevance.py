@@ -12,6 +12,7 @@ import re
 from ashore.fix.facts import table
 from ashore.fix.infer.module import ClassInfo, Module
 from ashore.fix.meetings import Function
+from ashore.fix.prefilter import begins_with_conversion
 
 _LIBRARIES = table("libraries")
 _HEADS = (
@@ -30,9 +31,6 @@ _DEFINITIONS = (
     ast.ImportFrom,
 )
 _FEW = 4  # functions
-_ALWAYS = re.compile(
-    rb"\.numpy\(|^[ \t]*[\w.\[\]'\"]+\.(?:cpu|detach|to|float|half)\(", re.MULTILINE
-)
 _ESTIMATOR_VERBS = frozenset(name.encode() for name in _LIBRARIES.words("estimator_verbs"))
 _PLOT_BASES = frozenset(b"ax axs axes axis fig plt sns pyplot ax1 ax2 axarr".split())
 
@@ -46,7 +44,7 @@ def relevant(module: Module) -> set[Function] | None:
     words = {function: _words(_text(module, function)) for function in functions}
     outside = _words(_outside(module))  # the module's own lines are walked in any case
     marks = _marks(module)
-    wanted = [fn for fn in functions if marks & words[fn] or _ALWAYS.search(_text(module, fn))]
+    wanted = [fn for fn in functions if marks & words[fn] or _converts(_text(module, fn))]
     names = {function.name.encode() for function in wanted}
     waiting = wanted + [fn for fn in functions if names & words[fn]]  # callers: what they give
     by_name = _by_name(module, functions)
@@ -66,6 +64,10 @@ def relevant(module: Module) -> set[Function] | None:
             for word in words[function] & setters[info.name].keys():
                 waiting += setters[info.name][word]
     return chosen
+
+
+def _converts(text: bytes) -> bool:
+    return b".numpy(" in text or begins_with_conversion(text)
 
 
 def _marks(module: Module) -> frozenset[bytes]:
@@ -99,23 +101,17 @@ def _setters(module: Module, info: ClassInfo) -> dict[bytes, list[Function]]:
 
 def _text(module: Module, function: Function) -> bytes:
     first = function.decorator_list[0].lineno if function.decorator_list else function.lineno
-    return _lines(module, first, function.end_lineno or function.lineno)
+    return module.source.body_of(first, function.end_lineno or function.lineno)
 
 
 def _outside(module: Module) -> bytes:
     """Return the text of the module's own statements."""
     own = [
-        _lines(module, statement.lineno, statement.end_lineno or statement.lineno)
+        module.source.body_of(statement.lineno, statement.end_lineno or statement.lineno)
         for statement in module.source.tree.body
         if not isinstance(statement, _DEFINITIONS)
     ]
     return b"\n".join(own)
-
-
-def _lines(module: Module, first: int, last: int) -> bytes:
-    lines = module.source.lines
-    stop = lines[last] if last < len(lines) else len(module.source.body)
-    return module.source.body[lines[first - 1] : stop]
 
 
 def _words(text: bytes) -> frozenset[bytes]:

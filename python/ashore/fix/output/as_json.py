@@ -45,5 +45,5 @@ def _report(report: Report) -> dict[str, Any]:
         told["not_changed"] = report.blocked
     if report.edits:
         told["unsafe"] = report.unsafe
-        told["edits"] = [vars(edit) for edit in report.edits]
+        told["edits"] = [edit._asdict() for edit in report.edits]
     return told

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ashore.fix.check import Fault
 from ashore.fix.report import Report
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Hold the reports that are wanted, and what could not be checked."""
 
     reports: tuple[Report, ...]

@@ -8,10 +8,10 @@ stay true.
 from __future__ import annotations
 
 import ast
-import hashlib
 import types
 from typing import Any
 
+from ashore.fix.digest import digest_of
 from ashore.fix.source import Source, read_source
 
 SEE = "_ashore_see"
@@ -107,11 +107,6 @@ class Files:
     def of(self, number: int) -> Instrumented:
         """Return the file in which an expression stands."""
         return self.in_order[number // _PER_FILE]
-
-
-def digest_of(raw: bytes) -> str:
-    """Return what says whether a file is still the one that ran."""
-    return hashlib.blake2b(raw, digest_size=16).hexdigest()
 
 
 def place_of(node: Any) -> Place:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ashore.fix.infer.scope import Run, key_of
 from ashore.fix.list_uses import Harmless, is_harmless
@@ -63,7 +62,7 @@ def list_site(
 
 
 def _with(site: Site, changes: tuple[Change, ...], blocked: str, message: str = "") -> Site:
-    return replace(site, changes=changes, blocked=blocked, message=message or site.message)
+    return site._replace(changes=changes, blocked=blocked, message=message or site.message)
 
 
 def _tensor_inside(value: Value) -> tuple[Value, int] | None:

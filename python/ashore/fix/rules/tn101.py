@@ -21,6 +21,8 @@ def check(run: Run, meeting: ToNumpy) -> Iterator[Site]:
     sure = value.device == "accelerator" and value.kind in ("tensor", "output") and not value.weak
     needed = {"cpu"}
     gradless = meeting.context.no_grad or detached(meeting.receiver) or value.grad == "no"
+    if meeting.context.gradient and value.grad == "unknown":
+        gradless = True  # `.cpu()` cuts nothing, and `.numpy()` refuses what has a gradient
     if not gradless and "ultralytics" not in run.module.packages:  # whose results are no tensors
         needed.add("detach")
     message = (
