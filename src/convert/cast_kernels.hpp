@@ -9,6 +9,7 @@
 #include "convert/kernels.hpp"
 #include "convert/lanes.hpp"
 #include "convert/row_access.hpp"
+#include "convert/truncate_kernels.hpp"
 #include "host/simd_target.hpp"
 
 namespace ashore {
@@ -68,6 +69,25 @@ struct Direct {
   }
 };
 
+/// Put a zero behind each number: the imaginary parts.
+template <typename T>
+struct AddZeros {
+  ASHORE_INLINE static void run(const char* __restrict from, char* __restrict to,
+                                std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      // As a number of twice the width, whose upper half comes second in memory.
+      if constexpr (sizeof(T) == 2) {
+        write<std::uint32_t>(to, i, read<T>(from, i));
+      } else if constexpr (sizeof(T) == 4) {
+        write<std::uint64_t>(to, i, read<T>(from, i));
+      } else {
+        write<T>(to, 2 * i, read<T>(from, i));
+        write<T>(to, 2 * i + 1, 0);
+      }
+    }
+  }
+};
+
 #if defined(__x86_64__)
 }  // namespace ashore
 
@@ -81,6 +101,13 @@ template <> struct At<SimdLevel::kAvx512, Load<DType::kFloat16>> : f16c::WidenAv
 template <> struct At<SimdLevel::kAvx512, Load<DType::kComplex32>> : f16c::WidenAvx512<Load<DType::kComplex32>> {};
 template <> struct At<SimdLevel::kAvx512, Store<DType::kFloat16, float>> : f16c::NarrowAvx512<Store<DType::kFloat16, float>> {};
 template <> struct At<SimdLevel::kAvx512, Store<DType::kComplex32, float>> : f16c::NarrowAvx512<Store<DType::kComplex32, float>> {};
+template <> struct At<SimdLevel::kAvx512, Store<DType::kFloat16, double>> : f16c::NarrowDoubleAvx512<Store<DType::kFloat16, double>> {};
+template <DType kTo> requires(is_truncated(kTo)) struct At<SimdLevel::kAvx2, Store<kTo, float>> : truncation::CutAvx2<DType::kFloat32, kTo, Store<kTo, float>> {};
+template <DType kTo> requires(is_truncated(kTo)) struct At<SimdLevel::kAvx2, Store<kTo, double>> : truncation::CutAvx2<DType::kFloat64, kTo, Store<kTo, double>> {};
+template <DType kTo> requires(is_truncated(kTo)) struct At<SimdLevel::kAvx512, Store<kTo, float>> : truncation::CutAvx512<DType::kFloat32, kTo, Store<kTo, float>> {};
+template <DType kTo> requires(is_truncated(kTo)) struct At<SimdLevel::kAvx512, Store<kTo, double>> : truncation::CutAvx512<DType::kFloat64, kTo, Store<kTo, double>> {};
+template <DType kTo> requires(is_truncated(kTo)) struct At<SimdLevel::kAvx512, Direct<DType::kBFloat16, kTo>> : truncation::CutAvx512<DType::kBFloat16, kTo, Direct<DType::kBFloat16, kTo>> {};
+template <DType kTo> requires(is_truncated(kTo)) struct At<SimdLevel::kAvx512, Direct<DType::kFloat16, kTo>> : truncation::CutAvx512<DType::kFloat16, kTo, Direct<DType::kFloat16, kTo>> {};
 }  // namespace ashore::host
 // clang-format on
 
@@ -90,6 +117,11 @@ namespace ashore {
 template <host::SimdLevel kLevel, typename Kernel>
 inline constexpr RowKernel kRow =
     &host::At<kLevel, Kernel>::template call<const char*, char*, std::size_t>;
+
+template <host::SimdLevel kLevel>
+inline constexpr ZeroKernels kZeros{kRow<kLevel, AddZeros<std::uint16_t>>,
+                                    kRow<kLevel, AddZeros<std::uint32_t>>,
+                                    kRow<kLevel, AddZeros<std::uint64_t>>};
 
 /// The kernel into the hub: by table where a level's vectors are slower than that.
 template <host::SimdLevel kLevel, DType kType>
@@ -145,12 +177,22 @@ constexpr void fill_all_direct(CastKernels& casts) {
    ...);
 }
 
+template <host::SimdLevel kLevel, DType kFrom>
+constexpr void fill_cuts(CastKernels& casts) {
+  fill_direct<kLevel, kFrom, DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16,
+              DType::kInt32>(casts);
+}
+
 template <host::SimdLevel kLevel, std::size_t... kIndex>
 constexpr CastKernels make_casts(std::index_sequence<kIndex...>) {
   CastKernels casts{};
   (fill_casts<kLevel, static_cast<DType>(kIndex)>(casts), ...);
   fill_all_direct<kLevel, DType::kBool, DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16>(
       casts);
+  if constexpr (kLevel == host::SimdLevel::kAvx512) {
+    fill_cuts<kLevel, DType::kFloat16>(casts);
+    fill_cuts<kLevel, DType::kBFloat16>(casts);
+  }
   return casts;
 }
 

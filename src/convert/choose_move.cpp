@@ -1,7 +1,8 @@
 // Chooses the pattern by which a walk is moved, its two axes and the size of its tiles.
 //
 // The columns are always the axis that the destination has compact. The rows are the source's
-// compact axis where that is another one (a transpose, in some form); else the next axis.
+// compact axis where that is another one (a transpose, in some form); else the next axis. Where
+// these two are short, a third axis makes planes of them.
 #include <algorithm>
 #include <utility>
 
@@ -47,14 +48,17 @@ int find_closest_axis(const Walk& walk) noexcept {
   return closest;
 }
 
-// Short rows: the tile's columns go on along the destination's next axis, its rows are what lies
-// closest in the source, so that lines are used up on both sides. Returns that axis, or kNoAxis
-// where the two are one.
-int find_deep_row_axis(const Walk& walk, std::size_t from_item, std::size_t to_item) noexcept {
+// Short columns that lie one behind the other along the destination's next axis: that axis and the
+// one that lies closest in the source make the tile, so that lines are used up on both sides.
+// Returns the latter, or kNoAxis where the two are one, or where all lines stay in the cache.
+int find_closest_to_short(const Walk& walk, std::size_t from_item, std::size_t to_item) noexcept {
   const int last = walk.ndim - 1, next = last - 1;
   const auto cols = static_cast<std::size_t>(walk.shape[last]);
   if (last < 2 || cols * from_item >= kShortRow) return kNoAxis;
   if (walk.destination_strides[next] != static_cast<std::int64_t>(cols * to_item)) return kNoAxis;
+  std::size_t bytes = from_item;
+  for (int axis = 0; axis <= last; ++axis) bytes *= static_cast<std::size_t>(walk.shape[axis]);
+  if (bytes < kDirectBytes) return kNoAxis;
   int closest = next;
   for (int axis = next - 1; axis >= 0; --axis) {
     const std::int64_t step = magnitude(walk.source_strides[axis]);
@@ -70,8 +74,7 @@ struct Choice {
   int row_axis;
 };
 
-Choice choose(const Walk& walk, std::int64_t from_item, std::int64_t to_item,
-              bool by_scratch) noexcept {
+Choice choose(const Walk& walk, std::int64_t from_item, std::int64_t to_item) noexcept {
   const int last = walk.ndim - 1;
   const int next = last > 0 ? last - 1 : kNoAxis;
   if (walk.destination_strides[last] != to_item) return {Pattern::kScattered, kNoAxis};
@@ -85,7 +88,7 @@ Choice choose(const Walk& walk, std::int64_t from_item, std::int64_t to_item,
   const std::int64_t cols = walk.shape[last];
   const std::int64_t rows = walk.shape[closest];
   if (is_channel_count(cols) && rows > cols &&
-      (by_scratch || walk.destination_strides[closest] == cols * to_item)) {
+      walk.destination_strides[closest] == cols * to_item) {
     return {Pattern::kInterleave, closest};
   }
   if (is_channel_count(rows) && step == rows * from_item) {
@@ -118,21 +121,28 @@ Way choose_way(const Move& move, const RowWriter& writer) noexcept {
   }
   // Long rows of the source are cast from where they are.
   const bool has_long_rows = move.pattern == Pattern::kRows && move.whole.cols >= kLongRowElems;
-  return has_long_rows ? Way::kInRows : Way::kScratch;
+  if (has_long_rows) return Way::kInRows;
+  return move.pattern == Pattern::kFill && !writer.streams() ? Way::kCastFirst : Way::kScratch;
 }
 
-void choose_tile(Move& move, std::size_t from_item) noexcept {
+void choose_tile(Move& move, const RowWriter& writer, bool is_deep) noexcept {
   const auto fit = [](std::size_t want, std::size_t have) {
     return std::clamp<std::size_t>(want, 1, have);
   };
-  const bool by_scratch = move.way == Way::kScratch;
-  const std::size_t bytes = by_scratch ? kScratchBytes : kDirectBytes;
-  const std::size_t elems = bytes / from_item;
-  const std::size_t rows = move.whole.rows, cols = move.whole.cols;
-  if (move.depth.count > 1) {
+  const bool by_scratch = move.way == Way::kScratch, casts_first = move.way == Way::kCastFirst;
+  const std::size_t from_item = writer.from_item();
+  const std::size_t item = casts_first ? writer.to_item() : from_item;
+  const std::size_t elems = (by_scratch ? kScratchBytes : kDirectBytes) / item;
+  // Rows of which each has an element in the scratch.
+  const std::size_t most_rows = casts_first ? kScratchBytes / item : elems;
+  const std::size_t planes = move.whole.planes, rows = move.whole.rows, cols = move.whole.cols;
+  if (is_deep) {  // a line of the closest axis, the rest of the other one
+    const bool by_planes = move.goes_by_planes;
+    std::size_t& closest = by_planes ? move.tile_planes : move.tile_rows;
+    std::size_t& deep = by_planes ? move.tile_rows : move.tile_planes;
     move.tile_cols = cols;
-    move.tile_rows = fit(kTransposeRowBytes / from_item, rows);
-    move.tile_depth = fit(elems / (move.tile_cols * move.tile_rows), move.depth.count);
+    closest = fit(kTransposeRowBytes / from_item, by_planes ? planes : rows);
+    deep = fit(std::min(elems / cols, most_rows) / closest, by_planes ? rows : planes);
     return;
   }
   switch (move.pattern) {
@@ -157,8 +167,41 @@ void choose_tile(Move& move, std::size_t from_item) noexcept {
       break;
     default:
       move.tile_cols = fit(elems, cols);
-      move.tile_rows = fit(elems / move.tile_cols, rows);
+      move.tile_rows = fit(std::min(elems / move.tile_cols, most_rows), rows);
   }
+  if (move.tile_cols == cols && move.tile_rows == rows) {
+    move.tile_planes = fit(std::min(elems / cols, most_rows) / rows, planes);
+  }
+}
+
+// Which axes are those of the tiles, beside the columns.
+struct Axes {
+  int rows;
+  int planes;
+  bool is_deep = false;  // one of them is the destination's next, the other the source's closest
+  bool goes_by_planes = false;
+};
+
+Axes choose_axes(const Walk& walk, const RowWriter& writer, Choice& choice) noexcept {
+  const std::size_t from_item = writer.from_item();
+  const int last = walk.ndim - 1;
+  const int closest = find_closest_to_short(walk, from_item, writer.to_item());
+  if (closest == kNoAxis) {
+    const int next = last - 1 == choice.row_axis ? last - 2 : last - 1;
+    return {choice.row_axis, std::max(next, kNoAxis)};
+  }
+  if (choice.pattern == Pattern::kInterleave || choice.pattern == Pattern::kDeinterleave) {
+    choice.pattern = Pattern::kTranspose;
+  }
+  // Long rows have the faster loops, and squares need them compact in the source.
+  const auto line = static_cast<std::int64_t>(kTransposeRowBytes / from_item);
+  const bool has_squares = choice.pattern == Pattern::kTranspose &&
+                           walk.source_strides[closest] == static_cast<std::int64_t>(from_item) &&
+                           std::min(walk.shape[closest], walk.shape[last]) >= line / 2;
+  if (has_squares || std::min(walk.shape[closest], line) > walk.shape[last - 1]) {
+    return {closest, last - 1, true};
+  }
+  return {last - 1, closest, true, true};
 }
 
 }  // namespace
@@ -171,36 +214,33 @@ void choose_move(const Walk& walk, const RowWriter& writer, Move& move) noexcept
   move.outer.destination_offset = walk.destination_offset;
   const auto from_step = static_cast<std::ptrdiff_t>(from_item);
   const auto to_step = static_cast<std::ptrdiff_t>(to_item);
-  move.whole = {nullptr, 0, from_step, nullptr, 0, 1, 1, false};
+  move.whole = {nullptr, 0, 0, from_step, nullptr, 0, 0, 1, 1, 1, false};
+  move.goes_by_planes = false;
   move.pattern = Pattern::kRows;
   if (from_item > kMostTileItem || to_item > kMostTileItem) {
     move.pattern = Pattern::kScattered;
     return;
   }
+  Axes axes{kNoAxis, kNoAxis};
   if (walk.ndim > 0) {
     const int last = walk.ndim - 1;
-    const Choice choice = choose(walk, from_step, to_step, !writer.is_copy());
+    Choice choice = choose(walk, from_step, to_step);
     move.pattern = choice.pattern;
     if (move.pattern == Pattern::kScattered) return;
+    axes = choose_axes(walk, writer, choice);
+    move.pattern = choice.pattern;
+    move.goes_by_planes = axes.goes_by_planes;
     move.whole.cols = static_cast<std::size_t>(walk.shape[last]);
     move.whole.source_col = walk.source_strides[last];
-    int row_axis = choice.row_axis, depth_axis = kNoAxis;
-    const int deep_row_axis = find_deep_row_axis(walk, from_item, to_item);
-    if (deep_row_axis != kNoAxis) {
-      row_axis = deep_row_axis;
-      depth_axis = last - 1;
-      if (move.pattern == Pattern::kInterleave || move.pattern == Pattern::kDeinterleave) {
-        move.pattern = Pattern::kTranspose;
-      }
-    }
     for (int axis = 0; axis < last; ++axis) {
-      if (axis == row_axis) {
+      if (axis == axes.rows) {
         move.whole.rows = static_cast<std::size_t>(walk.shape[axis]);
         move.whole.source_row = walk.source_strides[axis];
         move.whole.destination_row = walk.destination_strides[axis];
-      } else if (axis == depth_axis) {
-        move.depth = {static_cast<std::size_t>(walk.shape[axis]), walk.source_strides[axis],
-                      walk.destination_strides[axis]};
+      } else if (axis == axes.planes) {
+        move.whole.planes = static_cast<std::size_t>(walk.shape[axis]);
+        move.whole.source_plane = walk.source_strides[axis];
+        move.whole.destination_plane = walk.destination_strides[axis];
       } else {
         Walk& outer = move.outer;
         outer.shape[outer.ndim] = walk.shape[axis];
@@ -211,7 +251,7 @@ void choose_move(const Walk& walk, const RowWriter& writer, Move& move) noexcept
     }
   }
   move.way = choose_way(move, writer);
-  choose_tile(move, from_item);
+  choose_tile(move, writer, axes.is_deep);
 }
 
 const char* name(Pattern pattern) noexcept {

@@ -72,6 +72,28 @@ ASHORE_TARGET_AVX512 ASHORE_INLINE std::size_t narrow_avx512(const char* from, c
   return i;
 }
 
+/// Round doubles to halves once: cut to float with the lost bits kept as an odd last one, which
+/// decides ties there, then rounded.
+ASHORE_TARGET_AVX512 ASHORE_INLINE __m256 cut_to_odd(const char* from) noexcept {
+  const __m512d values = _mm512_loadu_pd(from);
+  const __m256 cut =
+      _mm512_maskz_cvt_roundpd_ps(0xff, values, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+  const __mmask8 lossy = _mm512_cmp_pd_mask(_mm512_maskz_cvtps_pd(0xff, cut), values, _CMP_NEQ_OQ);
+  const __m256i bits = _mm256_castps_si256(cut);
+  return _mm256_castsi256_ps(_mm256_mask_or_epi32(bits, lossy, bits, _mm256_set1_epi32(1)));
+}
+
+ASHORE_TARGET_AVX512 ASHORE_INLINE std::size_t narrow_doubles_avx512(const char* from, char* to,
+                                                                     std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + kHalves <= count; i += kHalves, from += 2 * kFloatBytes, to += kHalfBytes) {
+    const __m128i low = _mm256_cvtps_ph(cut_to_odd(from), _MM_FROUND_TO_NEAREST_INT);
+    const __m128i high = _mm256_cvtps_ph(cut_to_odd(from + 64), _MM_FROUND_TO_NEAREST_INT);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), plain_nans(_mm256_set_m128i(high, low)));
+  }
+  return i;
+}
+
 /// Kernels in the shape of host::At: steps of vectors, then the compiler's kernel for what is left.
 template <typename Rest>
 struct WidenAvx2 {
@@ -103,6 +125,15 @@ struct NarrowAvx512 {
   ASHORE_TARGET_AVX512 static void call(const char* from, char* to, std::size_t count) noexcept {
     const std::size_t done = narrow_avx512(from, to, count);
     Rest::run(from + done * 4, to + done * 2, count - done);
+  }
+};
+
+template <typename Rest>
+struct NarrowDoubleAvx512 {
+  template <typename... Arguments>
+  ASHORE_TARGET_AVX512 static void call(const char* from, char* to, std::size_t count) noexcept {
+    const std::size_t done = narrow_doubles_avx512(from, to, count);
+    Rest::run(from + done * 8, to + done * 2, count - done);
   }
 };
 

@@ -96,8 +96,8 @@ void write_block(const Pixels& pixels, const ByteMaker& maker) {
                planes + channel * static_cast<std::int64_t>(kBlockPixels), pixels.count);
   }
   kernels().tiles.of[static_cast<int>(Pattern::kInterleave)][0](
-      {reinterpret_cast<const char*>(planes), 1, kBlockPixels,
-       reinterpret_cast<char*>(pixels.destination), pixels.channels, pixels.count,
+      {reinterpret_cast<const char*>(planes), 0, 1, kBlockPixels,
+       reinterpret_cast<char*>(pixels.destination), 0, pixels.channels, 1, pixels.count,
        static_cast<std::size_t>(pixels.channels), false});
 }
 

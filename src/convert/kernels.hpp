@@ -29,6 +29,15 @@ struct CastKernels {
   RowKernel direct[kConvertibleCount][kConvertibleCount];  ///< from dtype to dtype; mostly null
 };
 
+/// Kernels that put a zero behind each number of 2, 4 or 8 bytes.
+struct ZeroKernels {
+  RowKernel behind_2, behind_4, behind_8;
+
+  RowKernel behind(std::size_t bytes) const noexcept {
+    return bytes == 2 ? behind_2 : bytes == 4 ? behind_4 : behind_8;
+  }
+};
+
 /// Kernels that turn the bytes of parts of 2, 4 and 8 bytes, by the logarithm of that minus 1.
 inline constexpr int kSwapCount = 3;
 
@@ -41,6 +50,7 @@ struct Kernels {
   CastKernels casts;
   TileKernels tiles;
   RowKernel swaps[kSwapCount];
+  ZeroKernels zeros;
   RowKernel stream;  ///< of whole cache lines to whole cache lines, past the caches
   QuantiseKernel quantise_float;
   QuantiseKernel quantise_double;

@@ -16,6 +16,7 @@ extern constexpr Kernels kAvx2Kernels{
     make_casts<kLevel>(),
     make_tiles<kLevel>(),
     {kSwap<kLevel, std::uint16_t>, kSwap<kLevel, std::uint32_t>, kSwap<kLevel, std::uint64_t>},
+    kZeros<kLevel>,
     kStream<kLevel>,
     kQuantise<kLevel, float>,
     kQuantise<kLevel, double>};

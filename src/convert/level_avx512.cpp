@@ -16,6 +16,7 @@ extern constexpr Kernels kAvx512Kernels{
     make_casts<kLevel>(),
     make_tiles<host::SimdLevel::kAvx2>(),  // wider shuffles, over more cache lines, are slower
     {kSwap<kLevel, std::uint16_t>, kSwap<kLevel, std::uint32_t>, kSwap<kLevel, std::uint64_t>},
+    kZeros<kLevel>,
     kStream<kLevel>,
     kQuantise<kLevel, float>,
     kQuantise<kLevel, double>};

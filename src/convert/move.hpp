@@ -14,30 +14,23 @@ namespace ashore {
 
 /// How the elements of a tile get to their place.
 enum class Way : std::uint8_t {
-  kDirect,   ///< the tile kernel puts them there
-  kScratch,  ///< the tile kernel puts them together in a scratch, and they are written from there
-  kInRows,   ///< rows are written from where they are
+  kDirect,     ///< the tile kernel puts them there
+  kScratch,    ///< the tile kernel puts them together in a scratch, and they are written from there
+  kInRows,     ///< rows are written from where they are
+  kCastFirst,  ///< the element of each row is cast into a scratch, and the tile kernel repeats it
 };
 
-/// The third axis of tiles whose rows would be short: the columns go on along it in the
-/// destination.
-struct Depth {
-  std::size_t count = 1;
-  std::ptrdiff_t source_step = 0;
-  std::ptrdiff_t destination_step = 0;
-};
-
-/// A walk cut into tiles: two or three of its axes are those of the tiles, the others are stepped
+/// A walk cut into tiles: up to three of its axes are those of the tiles, the others are stepped
 /// over outside.
 struct Move {
   Pattern pattern = Pattern::kRows;
   Way way = Way::kDirect;
-  Tile whole{};  ///< the plane of the two axes, at the first index of the others
+  Tile whole{};  ///< the block of these axes, at the first index of the others
+  std::size_t tile_planes = 1;
   std::size_t tile_rows = 1;
   std::size_t tile_cols = 1;
-  Depth depth;
-  std::size_t tile_depth = 1;
-  Walk outer;  ///< the other axes
+  bool goes_by_planes = false;  ///< the next tile is the next one of the planes, not of the rows
+  Walk outer;                   ///< the other axes
 };
 
 /// Choose how to move what `walk` walks over.

@@ -8,6 +8,12 @@
 
 namespace ashore {
 
+/// A vector of the compiler, of kBytes bytes.
+template <typename T, int kBytes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kBytes)));  // NOLINT(modernize-use-using)
+};
+
 /// Return element `index` of a row of T.
 template <typename T>
 ASHORE_INLINE T read(const char* from, std::size_t index) noexcept {

@@ -20,11 +20,21 @@ constexpr std::size_t kStreamBytes = 4096;
 // Fewer bytes are not worth it.
 constexpr std::size_t kLeastStreamed = 256;
 
+// Say whether the values of one dtype are the bits of the other: integers of one width wrap.
+bool has_same_bits(DType a, DType b) noexcept {
+  const auto is_integer = [](DType dtype) {
+    const DTypeInfo& facts = info(dtype);
+    return (facts.kind == DTypeKind::kInt || facts.kind == DTypeKind::kUInt) &&
+           facts.bits == 8 * facts.size_bytes;
+  };
+  return a == b || (size_bytes(a) == size_bytes(b) && is_integer(a) && is_integer(b));
+}
+
 }  // namespace
 
 RowWriter::RowWriter(const CastJob& job, bool streams) noexcept
     : job_(job), from_item_(size_bytes(job.from)), to_item_(size_bytes(job.to)), streams_(streams) {
-  if (job.from != job.to || job.transform.conjugate || job.transform.negate) {
+  if (!has_same_bits(job.from, job.to) || job.transform.conjugate || job.transform.negate) {
     cast_ = find_cast(job);
   } else if (job.source_swapped != job.destination_swapped) {
     const std::size_t part = size_bytes(part_dtype(job.from));

@@ -10,7 +10,7 @@ namespace ashore {
 
 /// Say whether so many bytes, read and written together, are worth waking a thread for.
 inline bool pays_for_threads(std::size_t bytes) noexcept {
-  constexpr std::size_t kParallelBytes = std::size_t{1} << 20;
+  constexpr std::size_t kParallelBytes = std::size_t{512} << 10;
   return bytes >= kParallelBytes && num_threads() > 1;
 }
 

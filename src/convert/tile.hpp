@@ -1,4 +1,4 @@
-// Tiles: two-dimensional pieces of a layout change, and the kinds of kernel that move them. Called
+// Tiles: pieces of a layout change, and the kinds of kernel that move them. Called
 // by move.cpp, filled by level_*.cpp.
 #pragma once
 
@@ -7,14 +7,18 @@
 
 namespace ashore {
 
-/// A piece of the work on elements of one size: `rows` rows of `cols` elements. In the destination
-/// the columns of a row lie one after the other; the source has any strides, in bytes.
+/// A piece of the work on elements of one size: `planes` planes of `rows` rows of `cols` elements.
+/// In the destination the columns of a row lie one after the other; the source has any strides, in
+/// bytes. More than one plane makes sense where planes are small.
 struct Tile {
   const char* source;
+  std::ptrdiff_t source_plane;
   std::ptrdiff_t source_row;
   std::ptrdiff_t source_col;
   char* destination;
+  std::ptrdiff_t destination_plane;
   std::ptrdiff_t destination_row;
+  std::size_t planes;
   std::size_t rows;
   std::size_t cols;
   bool to_scratch;  ///< the destination is a scratch in the cache; below this tile lies another
@@ -32,6 +36,9 @@ enum class Pattern : std::uint8_t {
                   ///< first
   kScattered,     ///< the destination's elements are apart: run by run, no tiles
 };
+
+/// The columns of a narrow tile, at most.
+inline constexpr std::size_t kMostNarrowCols = 8;
 
 inline constexpr int kTilePatternCount = static_cast<int>(Pattern::kScattered);
 

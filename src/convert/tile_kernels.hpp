@@ -13,9 +13,7 @@
 namespace ashore {
 
 /// Sixteen bytes, moved as they are.
-struct Item16 {
-  std::uint64_t half[2];
-};
+using Item16 = VectorOf<std::uint64_t, 16>::type;
 
 // --- kRows ---------------------------------------------------------------------------------------
 
@@ -105,13 +103,8 @@ template <typename T, std::size_t kStep>
 struct GatherRow {
   ASHORE_INLINE static void run(const char* __restrict from, char* __restrict to, std::size_t count,
                                 std::ptrdiff_t step_bytes) noexcept {
-    for (std::size_t i = 0; i < count; ++i) {
-      if constexpr (kStep != 0) {
-        write<T>(to, i, read<T>(from, i * kStep));
-      } else {
-        write<T>(to, i, read<T>(from + static_cast<std::ptrdiff_t>(i) * step_bytes, 0));
-      }
-    }
+    if constexpr (kStep == 0) return gather_row<T>(from, to, count, step_bytes);
+    for (std::size_t i = 0; i < count; ++i) write<T>(to, i, read<T>(from, i * kStep));
   }
 };
 
@@ -140,8 +133,22 @@ struct MoveGather {
 
 // --- the table -----------------------------------------------------------------------------------
 
+/// Moves plane after plane by the kernel of one.
+template <typename Kernel>
+struct EachPlane {
+  ASHORE_INLINE static void run(const Tile& tile) noexcept {
+    Tile plane = tile;
+    for (std::size_t i = 0; i < tile.planes; ++i) {
+      Kernel::run(plane);
+      plane.source += tile.source_plane;
+      plane.destination += tile.destination_plane;
+    }
+  }
+};
+
 template <host::SimdLevel kLevel, typename Kernel>
-inline constexpr TileKernel kTile = &host::At<kLevel, Kernel>::template call<const Tile&>;
+inline constexpr TileKernel kTile =
+    &host::At<kLevel, EachPlane<Kernel>>::template call<const Tile&>;
 
 template <host::SimdLevel kLevel, typename T, int kIndex>
 constexpr void fill_tiles(TileKernels& tiles) {

@@ -12,12 +12,6 @@
 
 namespace ashore {
 
-/// A vector of the compiler, of kBytes bytes.
-template <typename T, int kBytes>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(kBytes)));  // NOLINT(modernize-use-using)
-};
-
 /// Take elements of a and b in turn, from element kFrom on.
 template <typename V, std::size_t kElems, std::size_t kFrom, std::size_t... kIndex>
 ASHORE_INLINE void zip(const V& a, const V& b, V& out, std::index_sequence<kIndex...>) noexcept {
@@ -42,6 +36,62 @@ ASHORE_INLINE void turn_square(V (&rows)[kElems]) noexcept {
   }
 }
 
+/// Put elements `step_bytes` apart one after the other: four loads, then four stores, which is what
+/// the compiler does not make of a plain loop.
+template <typename T>
+ASHORE_INLINE void gather_row(const char* __restrict from, char* __restrict to, std::size_t count,
+                              std::ptrdiff_t step_bytes) noexcept {
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4, from += 4 * step_bytes) {
+    const T a = read<T>(from, 0), b = read<T>(from + step_bytes, 0);
+    const T c = read<T>(from + 2 * step_bytes, 0), d = read<T>(from + 3 * step_bytes, 0);
+    write<T>(to, i, a);
+    write<T>(to, i + 1, b);
+    write<T>(to, i + 2, c);
+    write<T>(to, i + 3, d);
+  }
+  for (; i < count; ++i, from += step_bytes) write<T>(to, i, read<T>(from, 0));
+}
+
+/// Move rows of kCols elements: without a loop over them.
+template <typename T, std::size_t kCols>
+ASHORE_INLINE void move_narrow(const char* __restrict from, char* __restrict to,
+                               const Tile& tile) noexcept {
+  const std::ptrdiff_t source_row = tile.source_row, source_col = tile.source_col;
+  const std::ptrdiff_t destination_row = tile.destination_row;
+  for (std::size_t row = 0; row < tile.rows; ++row) {
+#pragma GCC unroll 8
+    for (std::size_t col = 0; col < kCols; ++col) {
+      write<T>(to, col, read<T>(from + static_cast<std::ptrdiff_t>(col) * source_col, 0));
+    }
+    from += source_row;
+    to += destination_row;
+  }
+}
+
+/// Rows of at most kMostNarrowCols elements, any strides apart.
+template <typename T>
+ASHORE_INLINE void move_narrow_rows(const Tile& tile) noexcept {
+  switch (tile.cols) {
+    case 1:
+      return move_narrow<T, 1>(tile.source, tile.destination, tile);
+    case 2:
+      return move_narrow<T, 2>(tile.source, tile.destination, tile);
+    case 3:
+      return move_narrow<T, 3>(tile.source, tile.destination, tile);
+    case 4:
+      return move_narrow<T, 4>(tile.source, tile.destination, tile);
+    case 5:
+      return move_narrow<T, 5>(tile.source, tile.destination, tile);
+    case 6:
+      return move_narrow<T, 6>(tile.source, tile.destination, tile);
+    case 7:
+      return move_narrow<T, 7>(tile.source, tile.destination, tile);
+    default:
+      return move_narrow<T, kMostNarrowCols>(tile.source, tile.destination, tile);
+  }
+}
+
 /// Bytes of a side of the square: bytes and pairs of bytes have no cheap shuffle across more than
 /// 16 bytes.
 template <typename T, host::SimdLevel kLevel>
@@ -59,10 +109,14 @@ struct MoveTranspose {
     for (; row < row_end; ++row) {
       const char* from = tile.source + static_cast<std::ptrdiff_t>(row) * tile.source_row;
       char* to = tile.destination + static_cast<std::ptrdiff_t>(row) * tile.destination_row;
-      for (std::size_t col = first_col; col < col_end; ++col) {
-        write<T>(to, col, read<T>(from + static_cast<std::ptrdiff_t>(col) * tile.source_col, 0));
-      }
+      gather_row<T>(from + static_cast<std::ptrdiff_t>(first_col) * tile.source_col,
+                    to + first_col * sizeof(T), col_end - first_col, tile.source_col);
     }
+  }
+
+  ASHORE_INLINE static void move_all(const Tile& tile) noexcept {
+    if (tile.cols <= kMostNarrowCols) return move_narrow_rows<T>(tile);
+    move_each(tile, 0, tile.rows, 0, tile.cols);
   }
 
   /// Ask for the lines that lie one tile further down from those of a square.
@@ -98,14 +152,15 @@ struct MoveTranspose {
 
   ASHORE_INLINE static void run(const Tile& tile) noexcept {
     if constexpr (sizeof(T) > 8) {
-      move_each(tile, 0, tile.rows, 0, tile.cols);
+      move_all(tile);
     } else {
       constexpr std::size_t kElems = kSquareElems;
       const std::size_t rows = tile.rows / kElems * kElems;
       const std::size_t cols = tile.cols / kElems * kElems;
       if (tile.source_row != static_cast<std::ptrdiff_t>(sizeof(T))) {
-        return move_each(tile, 0, tile.rows, 0, tile.cols);
+        return move_all(tile);
       }
+      if (cols == 0) return move_all(tile);
       if (tile.to_scratch) {
         // Down the columns: a line of the source is used up while it is in the cache, and the
         // same line of the next tile, too far away for the CPU to guess, is asked for.

@@ -27,6 +27,9 @@ constexpr int kMostByDefault = 16;  // a few threads fill the memory's bandwidth
 constexpr int kMostThreads = 1024;
 // How often to look whether the last helper is done before sleeping: some 10 µs, a piece's end.
 constexpr int kLooks = 400;
+// How often a helper without work looks for more before sleeping: some 50 µs. Conversions often
+// follow each other, and waking a thread takes as long as moving half a megabyte.
+constexpr int kIdleLooks = 1000;
 
 thread_local bool t_is_inside = false;  // a task runs in this thread
 
@@ -36,28 +39,52 @@ void pause() noexcept {
 #endif
 }
 
-// One range of work. Pieces are handed out by a counter.
+// One range of work, in a share of pieces for each thread. A thread begins with its own share, so
+// that in a repeated call it finds its part of the memory in its own cache, then helps with
+// others'.
 class Range {
  public:
-  Range(std::size_t count, std::size_t grain, RangeTask task, const void* context) noexcept
-      : count_(count), grain_(grain), task_(task), context_(context) {}
+  Range(std::size_t count, std::size_t grain, std::size_t shares, RangeTask task,
+        const void* context) noexcept
+      : count_(count),
+        grain_(grain),
+        shares_(std::min(shares, kMostShares)),
+        task_(task),
+        context_(context) {
+    const std::size_t pieces = (count - 1) / grain + 1;
+    for (std::size_t i = 0; i <= shares_; ++i) begins_[i] = pieces * i / shares_ * grain;
+    for (std::size_t i = 0; i < shares_; ++i) next_[i].begin.store(begins_[i]);
+  }
 
-  void work() noexcept {
+  // `thread`: 0 for the caller, from 1 on for helpers.
+  void work(std::size_t thread) noexcept {
     t_is_inside = true;
-    for (;;) {
-      const std::size_t begin = next_.fetch_add(grain_, std::memory_order_relaxed);
-      if (begin >= count_) break;
-      task_(context_, begin, std::min(count_, begin + grain_));
-    }
+    for (std::size_t i = 0; i < shares_; ++i) work_on((thread + i) % shares_);
     t_is_inside = false;
   }
 
  private:
+  static constexpr std::size_t kMostShares = 16;
+
+  void work_on(std::size_t share) noexcept {
+    for (;;) {
+      const std::size_t begin = next_[share].begin.fetch_add(grain_, std::memory_order_relaxed);
+      if (begin >= begins_[share + 1] || begin >= count_) return;
+      task_(context_, begin, std::min(count_, begin + grain_));
+    }
+  }
+
+  struct alignas(64) Next {  // on a cache line of its own
+    std::atomic<std::size_t> begin;
+  };
+
   const std::size_t count_;
   const std::size_t grain_;
+  const std::size_t shares_;
   const RangeTask task_;
   const void* const context_;
-  std::atomic<std::size_t> next_{0};
+  std::size_t begins_[kMostShares + 1];
+  Next next_[kMostShares];
 };
 
 class Pool {
@@ -71,19 +98,19 @@ class Pool {
       const MutexLock lock(mutex_);
       start_helpers(helpers);
       range_ = &range;
-      may_join_ = std::min(helpers, started_);
+      may_join_.store(std::min(helpers, started_), std::memory_order_relaxed);
     }
     if (helpers == 1) {
       wake_.notify_one();
     } else {
       wake_.notify_all();
     }
-    range.work();
+    range.work(0);
     {
       // Helpers that did not wake up in time are not waited for.
       const MutexLock lock(mutex_);
       range_ = nullptr;
-      may_join_ = 0;
+      may_join_.store(0, std::memory_order_relaxed);
     }
     for (int i = 0; i < kLooks && at_work_.load(std::memory_order_acquire) != 0; ++i) pause();
     const MutexLock lock(mutex_);
@@ -97,24 +124,27 @@ class Pool {
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-      for (; started_ < wanted; ++started_) std::thread(&Pool::help, this).detach();
+      for (; started_ < wanted; ++started_) std::thread(&Pool::help, this, started_ + 1).detach();
     } catch (const std::system_error&) {
       // No more threads to be had: those that there are do the work, at worst the caller alone.
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
-  void help() noexcept ASHORE_EXCLUDES(mutex_) {
+  void help(int number) noexcept ASHORE_EXCLUDES(mutex_) {
+    const auto thread = static_cast<std::size_t>(number);
     for (;;) {
       Range* range = nullptr;
+      for (int i = 0; i < kIdleLooks && may_join_.load(std::memory_order_relaxed) == 0; ++i)
+        pause();
       {
         const MutexLock lock(mutex_);
-        while (may_join_ == 0) wake_.wait(mutex_);
-        --may_join_;
+        while (may_join_.load(std::memory_order_relaxed) == 0) wake_.wait(mutex_);
+        may_join_.fetch_sub(1, std::memory_order_relaxed);
         at_work_.fetch_add(1, std::memory_order_relaxed);
         range = range_;
       }
-      range->work();
+      range->work(thread);
       const MutexLock lock(mutex_);
       if (at_work_.fetch_sub(1, std::memory_order_release) == 1) done_.notify_one();
     }
@@ -125,9 +155,10 @@ class Pool {
   std::condition_variable_any wake_;
   std::condition_variable_any done_;
   Range* range_ ASHORE_GUARDED_BY(mutex_) = nullptr;
-  int may_join_ ASHORE_GUARDED_BY(mutex_) = 0;  // helpers that may still take part
   int started_ ASHORE_GUARDED_BY(mutex_) = 0;
-  std::atomic<int> at_work_{0};  // changed under the mutex
+  // Changed under the mutex, looked at without it.
+  std::atomic<int> may_join_{0};  // helpers that may still take part
+  std::atomic<int> at_work_{0};
 };
 
 std::atomic<Pool*> g_pool{nullptr};
@@ -171,9 +202,9 @@ void parallel_for(std::size_t count, std::size_t grain, RangeTask task, const vo
     const int threads = num_threads();
     Pool* const workers = threads > 1 ? &pool() : nullptr;
     if (workers != nullptr && workers->acquire()) {
-      Range range(count, grain, task, context);
-      const std::size_t helpers = std::min(pieces, static_cast<std::size_t>(threads)) - 1;
-      workers->run(range, static_cast<int>(helpers));
+      const std::size_t shares = std::min(pieces, static_cast<std::size_t>(threads));
+      Range range(count, grain, shares, task, context);
+      workers->run(range, static_cast<int>(shares) - 1);
       workers->release();
       return;
     }
