@@ -38,6 +38,7 @@ _OF_SEVERAL = frozenset(
     outer add subtract multiply divide savez""".split()
 )
 _FILE_FIRST = frozenset("save savetxt savez savez_compressed imwrite imsave".split())
+_IMAGE_MADE = re.compile(r"\.byte\(\)|uint8")  # nothing is left to do but to leave the GPU
 _GUARDS = {
     ".detach().cpu()": re.compile(
         r"\.cpu\(\)|\.to\((device=)?['\"]cpu['\"]\)|\.numpy\(|\.tolist\(|\.item\("
@@ -78,6 +79,9 @@ def method(case: Case) -> Found | None:
 
 def call(case: Case) -> Found | None:
     """The first argument of the call that failed."""
+    if "to_image" in case.wording.repair and _IMAGE_MADE.search(ast.unparse(case.statement.tree)):
+        wording = case.wording._replace(repair="{x}.detach().cpu().numpy()")
+        case = case._replace(wording=wording)
     return _any_call(case)
 
 
@@ -128,6 +132,7 @@ def _suspects(case: Case, one: ast.Call) -> list[ast.expr]:
     if len(nodes) > 1:
         kinds = {id(node): case.origins.kind(node) for node in nodes}
         nodes = [n for n in nodes if kinds[id(n)] not in {"number", "array"}] or nodes[-1:]
+        nodes = [n for n in nodes if not case.origins.is_fresh(n)] or nodes
     if len(nodes) > 1 and NUMPY.match(name_of(one)):
         nodes = nodes if last_name(one) in _OF_SEVERAL else nodes[:1]
     return nodes
@@ -200,8 +205,9 @@ def _edits(case: Case, node: ast.expr, is_list: bool) -> list[Edit]:
         return [edit for e in inner for edit in _edits(case, e, False)]
     if isinstance(node, ast.Dict):
         inner = [v for v in node.values if not is_plain(v) and not _is_other(v)]
+        inner = [v for v in inner if case.origins.kind(v) not in {"number", "array"}] or inner
         return [edit for v in _unguarded(case, inner) for edit in _edits(case, v, False)]
-    if is_list and isinstance(node, ast.Name | ast.Attribute):
+    if is_list:
         each = fill(template, "t")
         return [(node, f"[{each} for t in {case.statement.text(node)}]")]
     return [(node, suffixed(case, node, template))]

@@ -58,12 +58,12 @@ def explain(text: str, folder: str | None) -> list[Explanation]:
     return (whole or list(made.values()))[-_MOST:]
 
 
-def match(message: str) -> tuple[Wording, dict[str, str]] | None:
-    """Return the first wording that the message has, with what it names."""
+def match(message: str, below: str = "") -> tuple[Wording, dict[str, str]] | None:
+    """Return the first wording of the message and the last frame's line, with what it names."""
     for wording in WORDINGS:
         if wording.needle in message:
             found = re.search(wording.pattern, message)
-            if found:
+            if found and (not wording.below or re.search(wording.below, below)):
                 return wording, {k: v for k, v in found.groupdict().items() if v is not None}
     return None
 
@@ -84,7 +84,7 @@ def _known(failures: list[Failure]) -> list[_Known]:
 
 
 def _chosen(chain: list[Failure]) -> _Known | None:
-    matches = [match(_one_line(failure.message)) for failure in chain]
+    matches = [match(_one_line(one.message), _last_line(one)) for one in chain]
     at = next((i for i in reversed(range(len(chain))) if matches[i]), None)
     if at is None:
         return None
@@ -99,6 +99,10 @@ def _chosen(chain: list[Failure]) -> _Known | None:
         if here is None or is_installed(failure.frames[here]):
             failure = failure._replace(frames=later.frames + failure.frames)
     return failure, *found
+
+
+def _last_line(failure: Failure) -> str:
+    return failure.frames[-1].source if failure.frames else ""
 
 
 def _anywhere(text: str) -> list[_Known]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from ashore.explain.guilty import calls_of, last_name, name_of
+from ashore.explain.origins import FRESH
 from ashore.explain.repair import (
     JOINS,
     LOSSES,
@@ -22,8 +23,10 @@ from ashore.explain.repair import (
     wrapped,
 )
 
-_FRESH = re.compile(
-    r"^torch\.(zeros|ones|randn?|arange|tensor|eye|full|empty|linspace|as_tensor|from_numpy)\b"
+_SAME_DEVICE = frozenset(
+    """view reshape permute transpose unsqueeze squeeze mean sum long half double float type expand
+    repeat flatten clone detach contiguous mul mul_ add add_ sub sub_ div div_ exp log sqrt t abs
+    clamp clamp_ zero_ fill_ copy_ softmax""".split()
 )
 Suffix = Callable[[str], str]
 
@@ -74,6 +77,13 @@ def dtype(case: Case) -> Found | None:
     if case.wording.needle == "Found dtype" and _backward(case):
         return _backward_found(case, suffix)
     argument = case.groups.get("argument") or ""
+    if case.wording.needle == "same dtype" and all(kinds):  # of the left and the right side
+        if any(isinstance(n, ast.Call) and is_module_call(n) for n in _operations(case)[:1]):
+            suffix = f".{kinds[1]}()"
+        else:
+            argument, suffix = (
+                ("", ".float()") if kinds[0] == "float" else ("mat1", f".{kinds[1]}()")
+            )
     return _meeting(case, argument, lambda _: suffix, "", False)
 
 
@@ -129,12 +139,14 @@ def _meeting(
             if module and model_wrong:
                 model, given = ast.unparse(node.func), text(nodes[0])
                 return found(case, node.func, [(node.func, f"{model}.to({given}.device)")])
+            if module and argument == "hidden" and len(nodes) > 1:
+                return _hidden(case, nodes[1], suffix_of(f"{atom(case, nodes[0])}.device"))
             if module:
                 return follow(nodes[0], device_of_model(case, node))
             if JOINS.search(name_of(node)):
                 return _joined(case, nodes[0], suffix_of)
             odd, partner = _pair(case, node, nodes, argument, model_wrong)
-            return follow(odd, f"{atom(case, partner)}{of}")
+            return follow(odd, f"{atom(case, _beside(partner) if of else partner)}{of}")
         if isinstance(node, ast.AugAssign):
             return follow(node.value, f"{text(node.target)}{of}")
         if isinstance(node, ast.Assign):
@@ -146,12 +158,37 @@ def _meeting(
         right = node.right if isinstance(node, ast.BinOp) else node.comparators[0]
         if _is_left(case, argument, left, right, model_wrong):
             left, right = right, left
-        return follow(right, f"{atom(case, left)}{of}")
+        return follow(right, f"{atom(case, _beside(left) if of else left)}{of}")
     return None
 
 
+def _hidden(case: Case, node: ast.expr, suffix: str) -> Found:
+    """Move what an LSTM begins with, one state or two."""
+    states = node.elts if isinstance(node, ast.Tuple) else [node]
+    return found(case, node, [(one, f"{atom(case, one)}{suffix}") for one in states])
+
+
+def _beside(node: ast.expr) -> ast.expr:
+    """Return a shorter expression that is on the same device: a part's whole, a model's input."""
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
+        return _beside(node.value)
+    if not isinstance(node, ast.Call):
+        return node
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _SAME_DEVICE:
+        if ast.unparse(node.func.value) not in {"torch", "F"}:
+            return _beside(node.func.value)
+    elif is_module_call(node) and node.args:
+        given = _beside(node.args[0])
+        return given if isinstance(given, ast.Name | ast.Attribute | ast.Subscript) else node
+    return node
+
+
 def _is_left(case: Case, argument: str, left: ast.expr, right: ast.expr, swapped: bool) -> bool:
-    if _FRESH.match(case.statement.text(left)) and not _FRESH.match(case.statement.text(right)):
+    fresh = [
+        FRESH.match(case.statement.text(side)) is not None or case.origins.is_fresh(side)
+        for side in (left, right)
+    ]
+    if fresh == [True, False]:
         return True
     if argument in {"mat1", "self"}:
         return not swapped
@@ -220,7 +257,7 @@ def _joined(case: Case, node: ast.expr, suffix_of: Suffix) -> Found:
     if isinstance(node, ast.List | ast.Tuple) and len(node.elts) > 1:
         first, *rest = node.elts
         to = suffix_of(f"{atom(case, first)}.device")
-        if _FRESH.match(case.statement.text(first)):
+        if FRESH.match(case.statement.text(first)):
             first, rest = rest[-1], [first]
             to = suffix_of(f"{atom(case, first)}.device")
         edits: list[Edit] = [(e, f"{atom(case, e)}{to}") for e in rest]
@@ -228,6 +265,29 @@ def _joined(case: Case, node: ast.expr, suffix_of: Suffix) -> Found:
     name = case.statement.text(node)
     to = suffix_of("device" if case.origins.has_device else f"{name}[0].device")
     return found(case, node, [(node, f"[t{to} for t in {name}]")])
+
+
+def cast(case: Case) -> Found | None:
+    """The result of an operation in place does not fit its tensor; mostly the targets of a loss."""
+    for call in case.calls:
+        if LOSSES.search(name_of(call)) and len(arguments(call)) > 1:
+            return wrapped(case, arguments(call)[1])
+    for node in case.statement.nodes():
+        if isinstance(node, ast.AugAssign):
+            name, value = case.statement.text(node.target), case.statement.text(node.value)
+            made = ast.unparse(ast.BinOp(ast.Name("a"), node.op, ast.Name("b")))[1:-1]
+            return Found(name, f"{name} = {name}{made}{value}")
+    return None
+
+
+def stored(case: Case) -> Found | None:
+    """A NumPy array is put into a tensor."""
+    for node in case.statement.nodes():
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            value, tensor = case.statement.text(node.value), atom(case, node.targets[0].value)
+            made = f"torch.as_tensor({value}, dtype={tensor}.dtype, device={tensor}.device)"
+            return found(case, node.value, [(node.value, made)])
+    return None
 
 
 def target(case: Case) -> Found | None:

@@ -17,6 +17,11 @@ _LISTS = re.compile(
     r"(^|_)(losses|accs|accuracies|history|hist|lists?|lst|rewards|returns|lengths|durations)$|^all_\w+$|^\w*losses$"
 )
 
+FRESH = re.compile(
+    r"^torch\.(zeros|ones|randn?|arange|tensor|eye|full|empty|linspace|as_tensor|from_numpy)\b"
+)
+_MOVED = re.compile(r"device|\.(to|cuda)\(|requires_grad")
+
 
 class Origins:
     """Answer from the file, or from the lines that the traceback shows, what a name is."""
@@ -24,6 +29,8 @@ class Origins:
     def __init__(self, statement: Statement, frame: Frame) -> None:
         """Take the statement, with the tree of its file if that could be read."""
         self._kinds: dict[str, set[str]] = {}
+        self._plain: set[str] = set()  # lists that numbers are put into
+        self._fresh: dict[str, bool] = {}  # whether torch.zeros(…) and the like is all it ever is
         text = "\n".join(line for _, line in frame.around)
         if statement.module is not None:
             self._learn(statement.module, statement.row + 1)
@@ -36,6 +43,8 @@ class Origins:
         """Return "list", "array", "number", "tensor", or nothing where none is known."""
         if isinstance(node, ast.Name):
             known = self._kinds.get(node.id, set())
+            if node.id in self._plain:
+                return "number"
             if len(known) == 1:
                 return next(iter(known))
             if "list" in known:
@@ -50,18 +59,45 @@ class Origins:
                 "list" if _LISTS.search(node.attr) else "")  # fmt: skip
         return _made_by(node)
 
+    def is_fresh(self, node: ast.AST) -> bool:
+        """Tell whether a name is a tensor made on the CPU, and nothing else."""
+        return isinstance(node, ast.Name) and self._fresh.get(node.id, False)
+
     def _learn(self, module: ast.Module, line: int) -> None:
         for node in ast.walk(module):
             if getattr(node, "lineno", 0) > line:
                 continue
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
-                self._note(node.targets[0], _made_by(node.value))
+                for target, value in _pairs(node.targets[0], node.value):
+                    self._note(target, _made_by(value))
+                    name, text = ast.unparse(target), ast.unparse(value)
+                    fresh = FRESH.match(text) is not None and not _MOVED.search(text)
+                    self._fresh[name] = fresh and self._fresh.get(name, True)
+            elif isinstance(node, ast.Call) and _adds_plain(node):
+                assert isinstance(node.func, ast.Attribute)
+                self._plain.add(ast.unparse(node.func.value))
             elif isinstance(node, ast.For):
                 self._note(node.target, "number" if name_of(node.iter) == "range" else "")
 
     def _note(self, target: ast.AST, kind: str) -> None:
         if isinstance(target, ast.Name):
             self._kinds.setdefault(target.id, set()).add(kind)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Return what is assigned to what, in `a, b = [], []` too."""
+    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
+        return [(target, value)]
+    return list(zip(target.elts, value.elts, strict=False))
+
+
+def _adds_plain(call: ast.Call) -> bool:
+    """Tell whether a call is `xs.append(x.item())` or `xs.extend(y.tolist())`."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in {"append", "extend"}:
+        return False
+    return len(call.args) == 1 and bool(
+        re.search(r"\.(item|tolist)$|^(int|float|len)$", name_of(call.args[0]))
+    )
 
 
 def _made_by(node: ast.AST) -> str:
@@ -74,7 +110,9 @@ def _made_by(node: ast.AST) -> str:
     if isinstance(node, ast.Call):
         name = name_of(node)
         if name == "list":
-            return "list" if not node.args or name_of(node.args[0]) != "range" else "number"
+            plain = node.args and isinstance(node.args[0], ast.Constant)
+            plain = plain or (node.args and name_of(node.args[0]) == "range")
+            return "number" if plain else "list"
         if name in {"range", "len", "int", "float", "str", "sorted", "max", "min"}:
             return "number"
         if NUMPY.match(name) or re.search(r"\.(numpy|to_numpy|tolist|item|ravel_)$", name):

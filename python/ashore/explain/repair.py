@@ -15,7 +15,9 @@ from ashore.explain.wordings import Wording
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.ListComp, ast.Tuple)
 # Calls of PyTorch that take a list of tensors, and names that losses have.
 JOINS = re.compile(r"torch\.(cat|stack|concat|concatenate|hstack|vstack|dstack|column_stack)$")
-LOSSES = re.compile(r"\bcrit|loss|cross_entropy|nll|bce|mse|kl_div|objective|cost", re.IGNORECASE)
+LOSSES = re.compile(
+    r"\bcrit(?!ic)|loss|cross_entropy|nll|bce|mse|kl_div|objective|cost", re.IGNORECASE
+)
 
 
 class Case(NamedTuple):
@@ -86,6 +88,8 @@ def is_plain(node: ast.AST) -> bool:
     if isinstance(node, ast.Tuple | ast.List):
         return all(is_plain(element) for element in node.elts)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):  # list("abc")
+        if node.func.id in {"float", "int", "len", "str", "range"}:
+            return True
         known = node.func.id in {"list", "tuple", "set", "dict", "sorted", "range", "len"}
         return known and all(is_plain(argument) for argument in node.args)
     return isinstance(node, ast.Constant | ast.JoinedStr | ast.Lambda | ast.Slice | ast.Compare)
@@ -115,8 +119,9 @@ def device_of_model(case: Case, call: ast.Call) -> str:
 
 def is_module_call(call: ast.Call) -> bool:
     """Tell a call of a model from one of a function or method of PyTorch."""
-    return may_be_module(call) and not re.search(
-        r"^(F|nn\.functional|torch)\.|criterion|loss|^(?:cross_entropy|mse)", name_of(call)
+    name = name_of(call)
+    return may_be_module(call) and not (
+        re.match(r"(F|nn\.functional|torch)\.", name) or LOSSES.search(name)
     )
 
 

@@ -44,6 +44,11 @@ def feed(case: Case) -> Found | None:
     return found(case, node, [(node, _as_tensor(case, node, dtype, device))])
 
 
+def sized(case: Case) -> Found | None:
+    """A loss asks its target for `.size()`, which is a number of an array."""
+    return feed(case._replace(groups={**case.groups, "position": "2"}))
+
+
 def _as_tensor(case: Case, node: ast.AST, dtype: str, device: str) -> str:
     text = case.statement.text(node)
     made = f"torch.as_tensor({text}"

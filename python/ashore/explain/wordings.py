@@ -24,6 +24,9 @@ class Wording(NamedTuple):
     cause: str
     repair: str
     rule: str | None = None
+    below: str = (
+        ""  # a pattern that the line of the last frame must have, where the text says little
+    )
 
 
 _NO_GPU_REPAIR = '"cuda" if torch.cuda.is_available() else "cpu"'
@@ -201,6 +204,16 @@ WORDINGS = (
         "The array has to become a tensor of the model's dtype on the model's device.",
         "torch.as_tensor({x}, dtype={dtype}, device={device})",
         "TN301",
+    ),
+    Wording(
+        "object is not callable",
+        r"'int' object is not callable",
+        "sized",
+        "The target is a NumPy array, whose `size` is a number and no method. "
+        "It has to become a tensor on the right device first.",
+        "torch.as_tensor({x})",
+        "TN301",
+        r"\btarget\.size\(\)",
     ),
     Wording(
         "expected Tensor as element",
@@ -388,6 +401,14 @@ WORDINGS = (
     ),
     Wording(
         "on the same device",
+        r"expected \w+ and \w+ to be on the same device, but got (?P<argument>\w+) on (?P<wrong>[\w:]+) and \w+ on (?P<other>[\w:]+)",
+        "device",
+        "'{argument}' is on {wrong} and its partner on {other}. " + _MOVE,
+        "{x}.to({device})",
+        "TN302",
+    ),
+    Wording(
+        "on the same device",
         r"[Ee]xpected all tensors to be on the same device|(?:tensors?|arguments).{0,60}on the same device",
         "device",
         "The tensors of this operation are on different devices. " + _MOVE,
@@ -399,6 +420,15 @@ WORDINGS = (
         r"indices should be either on (?:the )?cpu or on the same device as the indexed tensor \((?P<other>[\w:]+)\)",
         "index",
         "The index is on an accelerator and the tensor that it picks from is on {other}. " + _MOVE,
+        "{x}.to({device})",
+        "TN302",
+    ),
+    Wording(
+        "at the same device",
+        r"Input and (?P<argument>hidden) tensors are not at the same device, found (?:input )?tensor at (?P<other>(?!cpu)[\w:]+) and "
+        r"hidden tensor at (?P<wrong>cpu)",
+        "device",
+        "The input is on {other} and the hidden state on {wrong}. " + _MOVE,
         "{x}.to({device})",
         "TN302",
     ),
@@ -473,6 +503,14 @@ WORDINGS = (
         "TN302",
     ),
     Wording(
+        "index tensor",
+        r"one_hot is only applicable to index tensor",
+        "target",
+        "Class numbers have to be integers of 64 bits (Long). This tensor has another dtype.",
+        "{x}.long()",
+        "TN302",
+    ),
+    Wording(
         "not implemented for",
         r"\"(?P<name>nll_loss\w*|cross_entropy\w*)\" not implemented for '(?P<wrong>\w+)'",
         "target",
@@ -529,6 +567,23 @@ WORDINGS = (
         + _DTYPE,
         "{x}.to({dtype})",
         "TN302",
+    ),
+    Wording(
+        "desired output type",
+        r"result type (?P<other>\w+) can't be cast to the desired output type (?P<wrong>\w+)",
+        "cast",
+        "The result is {other} and does not fit into a tensor of {wrong}; in a loss these are mostly the targets. "
+        + _DTYPE,
+        "{x}.float()",
+        "TN302",
+    ),
+    Wording(
+        "can't assign a numpy.ndarray",
+        r"can't assign a numpy\.ndarray to a (?P<kind>torch\.[\w.]+)",
+        "stored",
+        "A NumPy array is put into a tensor ({kind}). It has to become a tensor of the same dtype and device first.",
+        "torch.as_tensor({x})",
+        "TN301",
     ),
     # --- gradients -------------------------------------------------------------------------------
     Wording(

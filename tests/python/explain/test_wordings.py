@@ -94,8 +94,16 @@ MESSAGES = [
         "cuda:0",
     ),
     ("expected all tensors to be on the same device. Expected NPU tensor", "device", ".to("),
+    ("expected self and mask to be on the same device, but got mask on cpu and self on cuda:0",
+     "device", "'mask' is on cpu"),
     ("indices should be either on cpu or on the same device as the indexed tensor (cpu)", "index",
      "index"),
+    (
+        "Input and hidden tensors are not at the same device, found input tensor at cuda:0 and "
+        "hidden tensor at cpu",
+        "device",
+        "hidden state on cpu",
+    ),
     (
         "Input and parameter tensors are not at the same device, found input tensor at cpu and "
         "parameter tensor at cuda:0",
@@ -116,6 +124,7 @@ MESSAGES = [
      "#2 'weight'", "types", "torch.FloatTensor"),
     ("expected scalar type Long but found Float", "target", ".long()"),
     ("expected target dtype to be Long or Byte, but got Int", "target", ".long()"),
+    ("one_hot is only applicable to index tensor of type LongTensor.", "target", ".long()"),
     ("\"nll_loss_forward_reduce_cuda_kernel_2d_index\" not implemented for 'Int'", "target", "Int"),
     ("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
      "Int", "target", ".long()"),
@@ -123,6 +132,8 @@ MESSAGES = [
     ("mat1 and mat2 must have the same dtype, but got Double and Float", "dtype", "matrix"),
     ("expected m1 and m2 to have the same dtype, but got: float != double", "dtype", "float"),
     ("expected scalar type Double but found Float", "dtype", "Double"),
+    ("result type Float can't be cast to the desired output type Long", "cast", ".float()"),
+    ("can't assign a numpy.ndarray to a torch.cuda.FloatTensor", "stored", "as_tensor"),
     ("Found dtype Double but expected Float", "dtype", "targets"),
     ("a leaf Variable that requires grad is being used in an in-place operation.", "statement",
      "no_grad"),
@@ -159,8 +170,16 @@ def _names(template: str) -> list[str]:
     return re.findall(r"{(\w+)}", template)
 
 
+def test_a_text_that_says_little_is_known_by_the_line_below() -> None:
+    assert match("'int' object is not callable") is None
+    assert match("'int' object is not callable", "n = len(rows)()") is None
+    found = match("'int' object is not callable", "if not (target.size() == input.size()):")
+    assert found is not None and found[0].family == "sized"
+
+
 def test_every_row_is_met() -> None:
     met = {id(found[0]) for message, _, _ in MESSAGES if (found := match(message))}
+    met |= {id(row) for row in WORDINGS if row.below}
     missed = [row.pattern for row in WORDINGS if id(row) not in met]
     assert not missed
 
