@@ -91,7 +91,7 @@ def rows(effort: Effort) -> list[Row]:
         *_small(calls, rounds),
         *_layouts(side, images, rounds),
         *_casts(size, rounds),
-        *_random(size // 4, rounds),
+        *_random(size // 4, rounds, min(calls, RANDOM_CALLS)),
     ]
 
 
@@ -238,31 +238,70 @@ def _casts(size: int, rounds: int) -> list[Row]:
 
 
 RANDOM_DTYPES = """bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 float8_e4m3fn
-    float8_e5m2 complex64""".split()
-RANDOM_ROWS = 6
+    float8_e5m2 complex64 complex128""".split()
+RANDOM_LENGTHS = [1, 2, 3, 4, 5, 7, 8, 16, 17, 64, 100]
+RANDOM_ROWS = 12
+RANDOM_CALLS = 200  # at most in a pass: half of the rows are small
 
 
-def _random(size: int, rounds: int) -> list[Row]:
-    random = Random()
+@dataclass(frozen=True)
+class Drawn:
+    """Hold a random conversion: a view of shape `shape` of a base with axes in another order."""
 
-    def draw(number: int) -> Row:
-        source, to = random.choice(RANDOM_DTYPES), random.choice(RANDOM_DTYPES)
-        if source == "complex64":
-            to = source
-        ndim = random.randint(1, 5)
-        lengths = [random.choice([2, 3, 4, 7, 16, 33, 64, 100]) for _ in range(ndim)]
-        shape = [*lengths[1:], max(1, size // int(numpy.prod(lengths[1:])))]
-        random.shuffle(shape)
-        axes = random.sample(range(ndim), ndim)
-        # The comment says in the table what was drawn.
-        ours = f"{FILL}  # {source} {tuple(shape)} by {tuple(axes)} to {to}"
-        rivals = {TORCH: times(1 / 0.95), NUMPY: times(1 / 0.95), MEMCPY: None}
-        return row(
-            f"random-{number}",
-            lambda: case(numbers(shape, source).permute(axes), to),
-            ours,
-            rivals,
-            rounds,
+    source: str
+    to: str
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    odd_axis: int
+    odd: str  # what is done along that axis: nothing, a step, a piece of a longer one, a repeat
+
+    def __str__(self) -> str:
+        odd = f", {self.odd} along {self.odd_axis}" if self.odd else ""
+        return f"{self.source} to {self.to}, {self.shape} of axes {self.axes}{odd}"
+
+    def make(self) -> Case:
+        length = self.shape[self.odd_axis]
+        lengths = list(self.shape)
+        lengths[self.odd_axis] = {"": length, "step": 3 * length, "piece": length + 3}.get(
+            self.odd, 1
         )
+        base = [0] * len(lengths)
+        for place, axis in enumerate(self.axes):
+            base[axis] = lengths[place]
+        tensor = numbers(base, self.source).permute(self.axes)
+        if self.odd == "step":
+            tensor = tensor[(slice(None),) * self.odd_axis + (slice(None, None, 3),)]
+        elif self.odd == "piece":
+            tensor = tensor.narrow(self.odd_axis, 1, length)
+        return case(tensor.expand(self.shape), self.to)
 
-    return [draw(number + 1) for number in range(RANDOM_ROWS)]
+
+def draw(random: Random, most_elems: int) -> Drawn:
+    """Draw dtypes, a shape of few or many elements, an order of axes and what else is odd."""
+    source, to = random.choice(RANDOM_DTYPES), random.choice(RANDOM_DTYPES)
+    if source.startswith("complex") and not to.startswith("complex"):
+        to = source
+    ndim = random.randint(1, 5)
+    elems = max(1, int(most_elems / 4 ** random.choice([0, 0, 1, 3, 5, 7])))
+    shape = [random.choice(RANDOM_LENGTHS) for _ in range(ndim)]
+    while numpy.prod(shape) > elems:
+        longest = shape.index(max(shape))
+        shape[longest] = max(1, shape[longest] // 2)
+    long = random.randrange(ndim)
+    shape[long] *= max(1, elems // int(numpy.prod(shape)))
+    odd = random.choice(["", "", "step", "piece", "repeat"])
+    axes = random.sample(range(ndim), ndim)
+    return Drawn(source, to, tuple(shape), tuple(axes), random.randrange(ndim), odd)
+
+
+def _random(most_elems: int, rounds: int, calls: int) -> list[Row]:
+    random = Random()
+    equal = times(1 / 0.95)
+    rows = []
+    for number in range(1, RANDOM_ROWS + 1):
+        drawn = draw(random, most_elems)
+        few = int(numpy.prod(drawn.shape)) < 10_000
+        ours = f"{FILL}  # {drawn}"  # so that the table says what was drawn
+        rivals = {TORCH: equal, NUMPY: equal, MEMCPY: None}
+        rows.append(row(f"random-{number}", drawn.make, ours, rivals, rounds, calls if few else 1))
+    return rows

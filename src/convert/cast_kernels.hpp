@@ -189,6 +189,7 @@ constexpr CastKernels make_casts(std::index_sequence<kIndex...>) {
   (fill_casts<kLevel, static_cast<DType>(kIndex)>(casts), ...);
   fill_all_direct<kLevel, DType::kBool, DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16>(
       casts);
+  fill_direct<kLevel, DType::kBFloat16, DType::kBool>(casts);
   if constexpr (kLevel == host::SimdLevel::kAvx512) {
     fill_cuts<kLevel, DType::kFloat16>(casts);
     fill_cuts<kLevel, DType::kBFloat16>(casts);

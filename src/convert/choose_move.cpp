@@ -148,8 +148,11 @@ void choose_tile(Move& move, const RowWriter& writer, bool is_deep) noexcept {
   switch (move.pattern) {
     case Pattern::kTranspose:
       if (by_scratch && from_item >= 4) {
-        move.tile_cols = fit(kScratchCols, cols);
         move.tile_rows = fit(elems / kScratchCols, rows);
+        // Rows too few for a line leave room for longer ones.
+        const bool has_lines = rows * from_item >= kTransposeRowBytes;
+        move.tile_cols =
+            fit(has_lines ? kScratchCols : std::min(elems / rows, kTransposeCols), cols);
         break;
       }
       move.tile_cols = fit(kTransposeCols, cols);

@@ -2,7 +2,6 @@
 #include "convert/move.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <utility>
 
@@ -57,7 +56,7 @@ class Grid {
     axes_[axis] = {(length - 1) / tile + 1, source_step * elems, destination_step * elems};
   }
 
-  std::array<Axis, kMaxDims + 3> axes_;
+  Axis axes_[kMaxDims + 3];
   int ndim_ = 0;
   int plane_axis_, row_axis_;
 };
@@ -106,7 +105,7 @@ class Position {
 
   const Move& move_;
   const Grid& grid_;
-  std::array<std::size_t, kMaxDims + 3> index_;
+  std::size_t index_[kMaxDims + 3];
   std::ptrdiff_t source_ = 0, destination_ = 0;
 };
 
