@@ -35,7 +35,7 @@ inline constexpr int kBytes = kTo == DType::kInt32                            ? 
                               : kTo == DType::kInt16 || kTo == DType::kUInt16 ? 2
                                                                               : 1;
 template <DType kTo>
-inline constexpr bool kIsSigned = kTo != DType::kUInt8&& kTo != DType::kUInt16;
+inline constexpr bool kIsSigned = !(kTo == DType::kUInt8 || kTo == DType::kUInt16);
 template <DType kTo>
 inline constexpr double kHigh =
     static_cast<double>((std::int64_t{1} << (8 * kBytes<kTo> - (kIsSigned<kTo> ? 1 : 0))) - 1);
