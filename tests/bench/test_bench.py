@@ -22,8 +22,9 @@ ROWS = """
     int64-to-int32 int64-to-int32-fresh uint8-to-float32 uint8-to-float32-fresh
     float8_e4m3fn-to-float32 float8_e4m3fn-to-float32-fresh float8_e5m2-to-float32
     float8_e5m2-to-float32-fresh float32-to-float8_e4m3fn float32-to-float8_e4m3fn-fresh
-    random-1 random-2 random-3 random-4 random-5 random-6 emulated-add emulated-small-step
-    emulated-step emulated-start check check-again check-start
+    random-1 random-2 random-3 random-4 random-5 random-6 random-7 random-8 random-9 random-10
+    random-11 random-12 emulated-add emulated-small-step emulated-step emulated-start check
+    check-again check-start
 """.split()
 
 
