@@ -206,16 +206,27 @@ def taking_arrays(recorder: Recorder, function: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except (TypeError, AttributeError, RuntimeError):
-            moves = {} if recorder.busy else _arrays(recorder, args, kwargs)
-            if not moves:
+            if recorder.busy:
                 raise
             with recorder.at_work():
-                made = function(*_moved(args, moves), **_moved(kwargs, moves))
+                done, moves = _with_tensors(recorder, function, args, kwargs)
+                if not moves:
+                    raise
                 for value, (at, to) in moves.values():
                     _record(recorder, value, to, at, getattr(function, "__name__", ""))
-                return made
+            return done
 
     return called
+
+
+def _with_tensors(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> tuple[Any, Moves]:
+    """Call a function with tensors for arrays; no moves: that does not help."""
+    try:
+        moves = _arrays(recorder, args, kwargs)
+        done = function(*_moved(args, moves), **_moved(kwargs, moves)) if moves else None
+    except Exception:  # arrays of strings or with negative strides, and all that functions refuse
+        return None, {}
+    return done, moves
 
 
 def _arrays(recorder: Recorder, args: Any, kwargs: Any) -> Moves:
